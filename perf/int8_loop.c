@@ -5,7 +5,7 @@
 #include "loop.h"
 
 #ifdef RAPT_TILES_HEADER
-#include "kernel/int8_tiles.h"
+#include "kernel/tiles.h"
 
 enum { SUMS = 4, OPERATIONS = 2 * SUMS * TILE_SUMS * TILE_BYTES };
 

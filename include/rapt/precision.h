@@ -19,8 +19,8 @@ typedef enum rapt_precision {
     RAPT_PRECISION_F16     /* IEEE 754 half precision: magnitudes of at most 65,504 */
 } rapt_precision;
 
-/* How trainers and sessions compute products with matrices of floats. Sessions support only BUILTIN
-   and BF16. */
+/* How trainers and sessions compute products with matrices of floats. Sessions do not support
+   OPENBLAS and AUTO. */
 typedef enum rapt_products {
     RAPT_PRODUCTS_BUILTIN,  /* this library: the same bits for any number of threads and on every
                                instruction set with a fused multiply-add, see rapt_isa */
@@ -33,14 +33,19 @@ typedef enum rapt_products {
                                installed, the built-in products are used. A checkpoint stores the
                                choice, so a resumed run has the same bits; another run may choose
                                differently */
-    RAPT_PRODUCTS_BF16 /* this library, with both factors rounded to bf16 and their products summed
-                          in single precision, in the order and with the rounding of the instruction
-                          vdpbf16ps. Parameters and moments remain floats; norms, attention and
-                          softmax are computed in single precision. On processors with AVX512_BF16
-                          this is up to twice as fast as RAPT_PRODUCTS_BUILTIN. On all others the
-                          instruction is emulated, which is slower than RAPT_PRODUCTS_BUILTIN. The
-                          bits are the same with and without the instruction, and for any number of
-                          threads */
+    RAPT_PRODUCTS_BF16,     /* this library, with both factors rounded to bf16 and their products
+                               summed in single precision, in the order and with the rounding of the
+                               instruction vdpbf16ps. Parameters and moments remain floats; norms,
+                               attention and softmax are computed in single precision. On processors
+                               with AVX512_BF16 this is up to twice as fast as BUILTIN. On all
+                               others the instruction is emulated, which is slower than BUILTIN. The
+                               bits are the same with and without the instruction, and for any
+                               number of threads */
+    RAPT_PRODUCTS_BF16_TILES /* the same in the order of the AMX instruction tdpbf16ps, which adds
+                                up 32 products before it adds them to a sum. It is used if the
+                                processor has AMX for bf16 and this process may use it (see base.h),
+                                and emulated otherwise. Its bits differ from those of BF16; a NaN
+                                always has the bits 0xffc00000 */
 } rapt_products;
 
 /* A model: a configuration, parameters and metadata, see transformer.h. Sessions only read a model,

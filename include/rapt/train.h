@@ -389,10 +389,10 @@ RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_sh
 RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
 
 /* Describes, for human readers, how this trainer computes matrix products of floats: "built-in",
-   "bf16", "bf16, emulated", "OpenBLAS: all large products", or a list of the products that OpenBLAS
-   computes, for example "OpenBLAS: y 2048x512, dW 512x2048". An entry is y, dx or dW, followed by
-   the shape of the weights (outputs x inputs). The string belongs to the trainer and is valid until
-   its next call. Returns NULL for NULL. */
+   "bf16" or "bf16 tiles", also followed by ", emulated", "OpenBLAS: all large products", or a list
+   of the products that OpenBLAS computes, for example "OpenBLAS: y 2048x512, dW 512x2048". An entry
+   is y, dx or dW, followed by the shape of the weights (outputs x inputs). The string belongs to
+   the trainer and is valid until its next call. Returns NULL for NULL. */
 RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 
 /* Sets the peak learning rate; the schedule continues. If the rate is outside the range of

@@ -273,6 +273,8 @@ bool rapt__processor_dots(rapt_isa isa);
 /* Returns true if the processor supports AMX for 8-bit integers (AMX-TILE, AMX-INT8) and the system
    permits this process to use it. */
 bool rapt__processor_tiles(void);
+/* Returns true if in addition the processor supports AMX for bf16 (AMX-BF16). */
+bool rapt__processor_tiles_bf16(void);
 /* Returns true if the processor supports RAPT_ISA_AVX512 and AVX512_BF16. */
 bool rapt__processor_bf16(void);
 bool rapt__processor_by_intel(void);

@@ -81,6 +81,13 @@ bool rapt__processor_tiles(void)
            (permitted_state() & data) != 0;
 }
 
+bool rapt__processor_tiles_bf16(void)
+{
+    unsigned a, b, c, d;
+
+    return rapt__processor_tiles() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && d >> 22 & 1;
+}
+
 bool rapt__processor_bf16(void)
 {
     unsigned a, b, c, d;
@@ -130,6 +137,11 @@ bool rapt__processor_tiles(void)
     return false;
 }
 
+bool rapt__processor_tiles_bf16(void)
+{
+    return false;
+}
+
 bool rapt__processor_bf16(void)
 {
     return false;
@@ -152,6 +164,11 @@ bool rapt__processor_has(rapt_isa isa)
 }
 
 bool rapt__processor_tiles(void)
+{
+    return false;
+}
+
+bool rapt__processor_tiles_bf16(void)
 {
     return false;
 }

@@ -255,7 +255,9 @@ static inline size_t rapt__positions_count(const rapt_session *s)
 static inline struct exec_context rapt__session_exec(rapt_session *s, struct team *team)
 {
     const struct products *products =
-        s->limits.products == RAPT_PRODUCTS_BF16 ? &rapt__products_bf16 : NULL;
+        s->limits.products == RAPT_PRODUCTS_BF16         ? &rapt__products_bf16
+        : s->limits.products == RAPT_PRODUCTS_BF16_TILES ? &rapt__products_tiles
+                                                         : NULL;
     return (struct exec_context){team, rapt__kernels(), s->pack, products, s->observer};
 }
 

@@ -29,15 +29,14 @@ static rapt_status check_session_limits(const rapt_model *model, const rapt_limi
 {
     const rapt_config *c = &model->config;
     bool reads = c->kind != RAPT_KIND_DECODER_ONLY, decodes = c->kind != RAPT_KIND_ENCODER_ONLY;
-    int max = rapt__tokens_max(c);
+    int max = rapt__tokens_max(c), most = RAPT_PRODUCTS_BF16_TILES;
     rapt_status status = rapt__int_check("limits.batch", l->batch, 1, rapt__batch_max(c), why);
     if (!status) status = rapt__int_check("limits.beams", l->beams, 0, 1 << 10, why);
     if (!status) status = rapt__int_check("limits.target_tokens", l->target_tokens, 0, max, why);
     if (!status) status = rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
-    if (!status && l->products != RAPT_PRODUCTS_BUILTIN && l->products != RAPT_PRODUCTS_BF16)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "limits.products is %d; sessions support only BUILTIN and BF16",
-                          (int)l->products);
+    if (!status) status = rapt__int_check("limits.products", (int)l->products, 0, most, why);
+    if (!status && (l->products == RAPT_PRODUCTS_OPENBLAS || l->products == RAPT_PRODUCTS_AUTO))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits.products: sessions do not use OpenBLAS");
     if (!status && reads)
         status = rapt__int_check("limits.source_tokens", l->source_tokens, 1, max, why);
     if (!status && decodes && (l->target_length < 1 || l->target_length > c->positions))

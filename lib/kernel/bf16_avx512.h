@@ -4,7 +4,8 @@
 #error "compile with -mavx512bf16"
 #endif
 
-enum { VP_FORM = BF16_AVX512, VP_ROWS = 13, VP_MAX_PANELS = 2, VP_GROUP = VP_ROWS };
+enum { VP_FORM = BF16_AVX512, VP_SUMS = BF16_STEPS };
+enum { VP_ROWS = 13, VP_MAX_PANELS = 2, VP_GROUP = VP_ROWS };
 
 typedef __m512i vp;
 typedef struct {
@@ -20,16 +21,16 @@ static inline vp vp_splat(const uint32_t *p)
     return _mm512_set1_epi32((int)*p);
 }
 /* Uses asm, because with the intrinsic gcc 12 keeps two copies of the sums and spills them. */
-static inline void vp_step(vf *sum, vp a, vp b, vp_check *check)
+static inline void vp_step(vf *sum, const vf *same, vp a, vp b, vp_check *check)
 {
-    (void)check;
+    (void)same, (void)check;
     __asm__("vdpbf16ps %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
 }
 static inline vp_check vp_check_none(void)
 {
     return (vp_check){0};
 }
-static inline void vp_check_start(vp_check *check, vf sum)
+static inline void vp_check_sum(vp_check *check, vf sum)
 {
     (void)check, (void)sum;
 }

@@ -2,10 +2,12 @@
    step equals a fused multiply-add except for denormals and NaNs. Since factors are never denormal,
    it suffices to check sums: a nonzero sum whose magnitude is at most 2^-126 may have been rounded
    as a denormal, and a final NaN may have the wrong bits. A tile that contains either is recomputed
-   step by step. */
+   element by element. */
 #include <math.h>
 
-enum { VP_FORM = BF16_EMULATED, VP_ROWS = 4, VP_MAX_PANELS = 1, VP_GROUP = 16 };
+enum { VP_FORM = BF16_EMULATED, VP_SUMS = RAPT_BF16_SUMS };
+/* BF16_TILES takes twice as many registers per row, for the even and the odd sum. */
+enum { VP_ROWS = (enum bf16_sums)VP_SUMS == BF16_STEPS ? 4 : 2, VP_MAX_PANELS = 1, VP_GROUP = 16 };
 
 typedef struct {
     vf odd, even;
@@ -42,17 +44,18 @@ static inline vf vp_fma(vf a, vf b, vf c)
     for (int i = 0; i < LANES; i++) z[i] = fmaf(x[i], y[i], z[i]);
     return vf_load(z);
 }
-static inline void vp_step(vf *sum, vp a, vp b, vp_check *check)
+/* The odd sum is stored before the even one is read, because they may be the same. */
+static inline void vp_step(vf *even, vf *odd, vp a, vp b, vp_check *check)
 {
-    vf odd = vp_fma(a.odd, b.odd, *sum);
-    *sum = vp_fma(a.even, b.even, odd);
-    check->tiny = vm_or(check->tiny, vm_or(vp_tiny(odd), vp_tiny(*sum)));
+    const vf first = *odd = vp_fma(a.odd, b.odd, *odd);
+    const vf second = *even = vp_fma(a.even, b.even, *even);
+    check->tiny = vm_or(check->tiny, vm_or(vp_tiny(first), vp_tiny(second)));
 }
 static inline vp_check vp_check_none(void)
 {
     return (vp_check){vf_less(vf_zero(), vf_zero()), 0xffff};
 }
-static inline void vp_check_start(vp_check *check, vf sum)
+static inline void vp_check_sum(vp_check *check, vf sum)
 {
     check->tiny = vm_or(check->tiny, vp_tiny(sum));
 }

@@ -4,19 +4,21 @@
 
      vp                      sixteen pairs
      vp_load(p) vp_splat(p)  loads sixteen pairs; repeats one pair sixteen times
-     vp_step(&sum,a,b,&c)    adds the products of the odd elements, then those of the even ones
+     vp_step(&x,&y,a,b,&c)   adds the products of the odd elements to y, then those of the even ones
+                             to x, which is the same sum in BF16_STEPS
      vp_check                records whether all steps of a tile were exact
      vp_check_none()         its initial value
-     vp_check_start(&c,sum)  records the start of a sum
+     vp_check_sum(&c,sum)    records a sum that vp_step did not compute
      vp_check_end(&c,sum)    records the end of a sum
      vp_check_failed(&c)     true if the tile has to be computed again, step by step
-     VP_FORM                 the enum bf16_form
+     VP_FORM, VP_SUMS        the enum bf16_form and the enum bf16_sums
      VP_ROWS, VP_MAX_PANELS  the register tile
      VP_GROUP                maximum number of rows in a group, a multiple of VP_ROWS, at most 16
 
-   This file is compiled once per form. The build defines RAPT_BF16 (such as avx512bf16),
-   RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_BF16_HEADER (such as "kernel/bf16_avx512.h").
-   The table at the end is its only global symbol. */
+   This file is compiled once per form, and twice for emulations, which define VP_SUMS as the macro
+   RAPT_BF16_SUMS. The build also defines RAPT_BF16 (such as avx512bf16), RAPT_SIMD_HEADER (such as
+   "simd_avx512.h") and RAPT_BF16_HEADER (such as "kernel/bf16_avx512.h"). The table at the end is
+   its only global symbol. */
 #include "kernel/bf16.h"
 #include "kernel/simd.h"
 
@@ -26,13 +28,15 @@
 
 #include RAPT_BF16_HEADER
 
+#include "bf16_pack.c"
+
 /* Rows of a are packed in groups of at most VP_GROUP rows, as [pairs][16]. */
 enum { VP_SLOTS = LANES, VP_GROUPS = (BF16_ROWS + VP_GROUP - 1) / VP_GROUP };
 
 _Static_assert(VP_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 _Static_assert((int)VP_GROUP <= (int)VP_SLOTS, "a group has a slot for each row");
 
-/* ---- one step, exactly ---- */
+/* ---- one element, exactly ---- */
 
 static inline bool bf16_nan(float x)
 {
@@ -78,31 +82,29 @@ static float bf16_chain(float sum, const uint32_t *a, const uint32_t *b, int pai
     return sum;
 }
 
-/* ---- packing ---- */
-
-/* Rounds sixteen even and sixteen odd elements and joins them into pairs. */
-static inline void bf16_join(const float *restrict even, const float *restrict odd,
-                             uint32_t *restrict to)
+/* Adds the products of at most one slice. Steps that add a zero replace the padding: they only turn
+   -0 into +0. A sum of two floats is a step whose second factor is 1. */
+static float bf16_slice(float sum, const uint32_t *a, const uint32_t *b, int pairs)
 {
-    for (int n = 0; n < LANES; n++) to[n] = bf16_round(even[n]) | bf16_round(odd[n]) << 16;
-}
-
-/* Writes sixteen pairs for every two rows of x. */
-static void bf16_pack(const float *x, ptrdiff_t ld, int columns, int depth, uint32_t *panel)
-{
-    float rows[2][LANES] = {{0}};
-    for (int k = 0; k < depth; k += 2, panel += LANES, x += 2 * ld) {
-        const bool odd = k + 1 < depth;
-        if (columns == LANES && odd) {
-            bf16_join(x, x + ld, panel);
-            continue;
-        }
-        memcpy(rows[0], x, sizeof *x * (size_t)columns);
-        if (odd) memcpy(rows[1], x + ld, sizeof *x * (size_t)columns);
-        if (!odd) memset(rows[1], 0, sizeof rows[1]);
-        bf16_join(rows[0], rows[1], panel);
+    float even = 0, odd = 0;
+    for (int j = 0; j < pairs; j++, a += VP_SLOTS, b += LANES) {
+        even = bf16_step(half_float_of(*a << 16), half_float_of(*b << 16), even);
+        odd = bf16_step(half_float_of(*a & 0xffff0000), half_float_of(*b & 0xffff0000), odd);
     }
+    if (pairs < BF16_SLICE) even = bf16_step(0, 0, even), odd = bf16_step(0, 0, odd);
+    return bf16_step(bf16_step(odd, 1, even), 1, sum);
 }
+
+/* Adds the products of all pairs. */
+static float bf16_element(float sum, const uint32_t *a, const uint32_t *b, int pairs)
+{
+    if ((enum bf16_sums)VP_SUMS == BF16_STEPS) return bf16_chain(sum, a, b, pairs);
+    for (int j = 0; j < pairs; j += BF16_SLICE)
+        sum = bf16_slice(sum, a + j * VP_SLOTS, b + j * LANES, rapt__min(pairs - j, BF16_SLICE));
+    return bf16_nan(sum) ? half_float_of(0xffc00000) : sum;
+}
+
+/* ---- packing ---- */
 
 /* Packs row-major rows, sixteen elements of each row at a time. */
 static void bf16_pack_rows(const float *x, ptrdiff_t row, int rows, int depth, uint32_t *group)
@@ -146,7 +148,7 @@ static inline float *bf16_sums(const struct bf16_block *g, const struct bf16_pla
     return g->c + (at->row + r) * g->c_row + (at->panel + q) * g->c_panel;
 }
 
-/* Computes a tile step by step. */
+/* Computes a tile element by element. */
 static void bf16_tile_exact(const struct bf16_block *g, const struct bf16_place *at)
 {
     for (int r = 0; r < at->rows; r++)
@@ -155,15 +157,66 @@ static void bf16_tile_exact(const struct bf16_block *g, const struct bf16_place 
             const uint32_t *b = g->b + (at->panel + q) * g->b_panel + lane;
             float *c = bf16_sums(g, at, r, q) + lane;
             float start = g->add ? *c : g->bias ? g->bias[(ptrdiff_t)at->panel * LANES + n] : 0;
-            *c = bf16_chain(start, at->a + r, b, rapt__ceil_div(g->depth, 2));
+            *c = bf16_element(start, at->a + r, b, rapt__ceil_div(g->depth, 2));
         }
+}
+
+/* Adds the products of `pairs` pairs, starting at pair `first`. Inlined, so that rows and panels
+   are constants. */
+static inline __attribute__((always_inline)) void
+bf16_pairs(int rows, int panels, const struct bf16_block *g, const struct bf16_place *at, int first,
+           int pairs, vf *even, vf *odd, vp_check *check)
+{
+    const uint32_t *a = at->a + first * VP_SLOTS;
+    const uint32_t *b = g->b + at->panel * g->b_panel + first * LANES;
+    for (int j = 0; j < pairs; j++) {
+        vp right[VP_MAX_PANELS];
+        UNROLL
+        for (int q = 0; q < panels; q++) right[q] = vp_load(b + q * g->b_panel);
+        UNROLL
+        for (int r = 0; r < rows; r++) {
+            vp left = vp_splat(a + r);
+            UNROLL
+            for (int q = 0; q < panels; q++) {
+                const int i = r * panels + q;
+                vp_step(&even[i], &odd[i], left, right[q], check);
+            }
+        }
+        a += VP_SLOTS;
+        b += LANES;
+    }
+}
+
+/* Adds the products of all pairs, slice by slice, as bf16_slice does. */
+static inline __attribute__((always_inline)) void bf16_slices(int rows, int panels,
+                                                              const struct bf16_block *g,
+                                                              const struct bf16_place *at, vf *sum,
+                                                              vp_check *check)
+{
+    const int pairs = rapt__ceil_div(g->depth, 2);
+    for (int j = 0; j < pairs; j += BF16_SLICE) {
+        const int count = rapt__min(pairs - j, BF16_SLICE);
+        vf even[VP_ROWS * VP_MAX_PANELS], odd[VP_ROWS * VP_MAX_PANELS];
+        UNROLL
+        for (int i = 0; i < rows * panels; i++) even[i] = odd[i] = vf_zero();
+        bf16_pairs(rows, panels, g, at, j, count, even, odd, check);
+        UNROLL
+        for (int i = 0; i < rows * panels; i++) {
+            if (count < BF16_SLICE) {
+                even[i] = vf_add(even[i], vf_zero());
+                odd[i] = vf_add(odd[i], vf_zero());
+            }
+            vf both = vf_add(odd[i], even[i]);
+            sum[i] = vf_add(both, sum[i]);
+            vp_check_sum(check, both), vp_check_sum(check, sum[i]);
+        }
+    }
 }
 
 /* Computes a tile. Inlined, so that rows and panels are constants. */
 static inline __attribute__((always_inline)) void
 bf16_tile(int rows, int panels, const struct bf16_block *g, const struct bf16_place *at)
 {
-    const uint32_t *a = at->a, *b = g->b + at->panel * g->b_panel;
     const float *bias = g->bias ? g->bias + (ptrdiff_t)at->panel * LANES : NULL;
     const bool whole = at->columns == panels * LANES; /* otherwise panels is 1 */
     vf sum[VP_ROWS * VP_MAX_PANELS];
@@ -175,23 +228,14 @@ bf16_tile(int rows, int panels, const struct bf16_block *g, const struct bf16_pl
             const float *from = bias ? bias + q * LANES : bf16_sums(g, at, r, q);
             vf start = vf_zero();
             if (g->add || bias) start = whole ? vf_load(from) : vf_load_n(from, at->columns, 0);
-            vp_check_start(&check, start);
+            vp_check_sum(&check, start);
             sum[r * panels + q] = start;
         }
     }
-    for (int k = 0; k < g->depth; k += 2) {
-        vp right[VP_MAX_PANELS];
-        UNROLL
-        for (int q = 0; q < panels; q++) right[q] = vp_load(b + q * g->b_panel);
-        UNROLL
-        for (int r = 0; r < rows; r++) {
-            vp left = vp_splat(a + r);
-            UNROLL
-            for (int q = 0; q < panels; q++) vp_step(&sum[r * panels + q], left, right[q], &check);
-        }
-        a += VP_SLOTS;
-        b += LANES;
-    }
+    if ((enum bf16_sums)VP_SUMS == BF16_STEPS)
+        bf16_pairs(rows, panels, g, at, 0, rapt__ceil_div(g->depth, 2), sum, sum, &check);
+    else
+        bf16_slices(rows, panels, g, at, sum, &check);
     UNROLL
     for (int i = 0; i < rows * panels; i++) vp_check_end(&check, sum[i]);
     if (vp_check_failed(&check)) {
@@ -281,6 +325,7 @@ extern const struct bf16_kernels TABLE_NAME(rapt__bf16_, RAPT_BF16);
 const struct bf16_kernels TABLE_NAME(rapt__bf16_, RAPT_BF16) = {
     .name = TABLE_TEXT(RAPT_BF16),
     .form = (enum bf16_form)VP_FORM,
+    .sums = (enum bf16_sums)VP_SUMS,
     .gemm = bf16_gemm,
     .pack = bf16_pack,
 };

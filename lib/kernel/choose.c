@@ -149,47 +149,62 @@ const struct int8_kernels *rapt__int8_kernels_of(enum int8_form form)
 /* ---- bf16 ---- */
 
 extern const struct bf16_kernels rapt__bf16_scalar, rapt__bf16_neon, rapt__bf16_avx2,
-    rapt__bf16_avx512, rapt__bf16_avx512bf16;
+    rapt__bf16_avx512, rapt__bf16_scalar_slices, rapt__bf16_neon_slices, rapt__bf16_avx2_slices,
+    rapt__bf16_avx512_slices, rapt__bf16_avx512bf16, rapt__bf16_amx;
 
-/* The kernels that emulate vdpbf16ps, by instruction set. */
-static const struct bf16_kernels *const bf16_emulations[] = {
-    [RAPT_ISA_SCALAR] = &rapt__bf16_scalar,
+enum { BF16_KINDS = BF16_TILES + 1 };
+
+/* The kernels that emulate vdpbf16ps and tdpbf16ps, by instruction set. */
+static const struct bf16_kernels *const bf16_emulations[ISAS][BF16_KINDS] = {
+    [RAPT_ISA_SCALAR] = {&rapt__bf16_scalar, &rapt__bf16_scalar_slices},
 #ifdef RAPT_HAVE_NEON
-    [RAPT_ISA_NEON] = &rapt__bf16_neon,
+    [RAPT_ISA_NEON] = {&rapt__bf16_neon, &rapt__bf16_neon_slices},
 #endif
 #ifdef RAPT_HAVE_AVX2
-    [RAPT_ISA_AVX2] = &rapt__bf16_avx2,
+    [RAPT_ISA_AVX2] = {&rapt__bf16_avx2, &rapt__bf16_avx2_slices},
 #endif
 #ifdef RAPT_HAVE_AVX512
-    [RAPT_ISA_AVX512] = &rapt__bf16_avx512,
+    [RAPT_ISA_AVX512] = {&rapt__bf16_avx512, &rapt__bf16_avx512_slices},
 #endif
 };
 
-/* The kernels that use vdpbf16ps, or NULL if this build does not contain them. */
+/* The kernels that use these instructions, or NULL if this build does not contain them. */
+static const struct bf16_kernels *const bf16_native[BF16_KINDS] = {
 #ifdef RAPT_HAVE_AVX512BF16
-static const struct bf16_kernels *const bf16_native = &rapt__bf16_avx512bf16;
+    [BF16_STEPS] = &rapt__bf16_avx512bf16,
 #else
-static const struct bf16_kernels *const bf16_native = NULL;
+    [BF16_STEPS] = NULL,
 #endif
+#ifdef RAPT_HAVE_AMXBF16
+    [BF16_TILES] = &rapt__bf16_amx,
+#else
+    [BF16_TILES] = NULL,
+#endif
+};
 
-const struct bf16_kernels *rapt__bf16_emulation(rapt_isa isa)
+const struct bf16_kernels *rapt__bf16_emulation(rapt_isa isa, enum bf16_sums sums)
 {
-    const size_t count = sizeof bf16_emulations / sizeof *bf16_emulations;
-    return (size_t)isa < count && rapt__processor_has(isa) ? bf16_emulations[isa] : NULL;
+    return (unsigned)isa < ISAS && rapt__processor_has(isa) ? bf16_emulations[isa][sums] : NULL;
 }
 
-/* The kernels chosen for each instruction set; NULL until first requested. The choice is cached
-   because CPUID takes microseconds in a virtual machine. Every thread makes the same choice, so the
-   order of writes does not matter. */
-static _Atomic(const struct bf16_kernels *) bf16_chosen[RAPT_ISA_AVX512 + 1];
-
-const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa)
+/* Returns true if this machine has the instruction of this kind. */
+static bool bf16_runs(enum bf16_sums sums)
 {
-    const struct bf16_kernels *k = atomic_load_explicit(&bf16_chosen[isa], memory_order_relaxed);
+    return sums == BF16_TILES ? rapt__processor_tiles_bf16() : rapt__processor_bf16();
+}
+
+/* The kernels chosen for each instruction set and kind; NULL until first requested. The choice is
+   cached for the same reasons as int8_chosen, and never changes, either. */
+static _Atomic(const struct bf16_kernels *) bf16_chosen[ISAS][BF16_KINDS];
+
+const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa, enum bf16_sums sums)
+{
+    _Atomic(const struct bf16_kernels *) *chosen_here = &bf16_chosen[isa][sums];
+    const struct bf16_kernels *k = atomic_load_explicit(chosen_here, memory_order_relaxed);
+    const struct bf16_kernels *first = NULL;
 
     if (k) return k;
-    const bool has = isa == RAPT_ISA_AVX512 && bf16_native && rapt__processor_bf16();
-    k = has ? bf16_native : rapt__bf16_emulation(isa);
-    atomic_store_explicit(&bf16_chosen[isa], k, memory_order_relaxed);
-    return k;
+    const bool native = isa == RAPT_ISA_AVX512 && bf16_native[sums] && bf16_runs(sums);
+    k = native ? bf16_native[sums] : rapt__bf16_emulation(isa, sums);
+    return atomic_compare_exchange_strong(chosen_here, &first, k) ? k : first;
 }

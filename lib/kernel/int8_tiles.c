@@ -1,5 +1,5 @@
 /* int8_tiles.c - the product, defined in int8.h, of quantized rows and panels of weights, computed
-   with tile instructions (int8_tiles.h).
+   with tile instructions (tiles.h).
 
    One instruction multiplies 16 rows of q by a panel, over 64 inputs. A tile of weights is loaded
    from 16 groups of a panel, which are 1,024 adjacent bytes; a tile of rows is loaded directly from
@@ -16,8 +16,8 @@
 
    The build defines the macros of int8_gemm.c, RAPT_TILES_HEADER (such as "kernel/int8_amx.h") and
    RAPT_INT8_FEW. The table at the end is the only global symbol. */
-#include "kernel/int8_tiles.h"
 #include "kernel/int8_simd.h"
+#include "kernel/tiles.h"
 
 #include "int8_quantize.c"
 

@@ -23,6 +23,11 @@ struct bf16_part { /* columns [column, column + columns) and depth [k, k + depth
     uint32_t *pairs;
 };
 
+static const struct bf16_kernels *bf16_kernels_of(const struct exec_context *exec)
+{
+    return rapt__bf16_kernels(exec->kernels->isa, exec->products->tiles ? BF16_TILES : BF16_STEPS);
+}
+
 /* Returns the number of pairs in a panel of a block. */
 static ptrdiff_t panel_size(const struct bf16_part *b)
 {
@@ -45,7 +50,7 @@ static struct bf16_part part_at(const struct exec_context *exec, const struct ge
 static void pack_panel(const struct exec_context *exec, const struct gemm *g,
                        const struct bf16_part *b, int panel)
 {
-    const struct bf16_kernels *kernels = rapt__bf16_kernels(exec->kernels->isa);
+    const struct bf16_kernels *kernels = bf16_kernels_of(exec);
     _Alignas(64) float copy[BF16_DEPTH * LANES];
     const ptrdiff_t column = b->column + (ptrdiff_t)panel * LANES;
     const float *from = g->b;
@@ -89,7 +94,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
         .add = add,
         .bias = add || !g->bias ? NULL : g->bias + b->column + panel * LANES,
     };
-    rapt__bf16_kernels(exec->kernels->isa)->gemm(&p);
+    bf16_kernels_of(exec)->gemm(&p);
     if (b->k + b->depth == g->depth) rapt__gemm_activate(exec, g, p.c, p.rows, p.columns);
 }
 

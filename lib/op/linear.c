@@ -167,6 +167,7 @@ void rapt__observe(const struct exec_context *c, const struct linear *layers, in
 
 const struct products rapt__products_all = {.all = true};
 const struct products rapt__products_bf16 = {.bf16 = true};
+const struct products rapt__products_tiles = {.bf16 = true, .tiles = true};
 
 const struct product_shape *rapt__products_find(const struct products *p, int out, int in)
 {

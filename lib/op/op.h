@@ -42,8 +42,9 @@ struct products {
     /* If true, OpenBLAS computes every product that is large enough. If false, it computes only the
        large products that are marked in shapes. */
     bool all;
-    bool bf16; /* every product of floats is computed in bf16 (kernel/bf16.h), and none by
-                  OpenBLAS */
+    bool bf16;  /* every product of floats is computed in bf16 (kernel/bf16.h), and none by
+                   OpenBLAS */
+    bool tiles; /* if bf16 is true, sums are of the kind BF16_TILES instead of BF16_STEPS */
     /* Workspace as large as the largest x. Not NULL if the forward pass was computed in 8-bit
        arithmetic: gradients of weights are then computed with rows of x rounded as in the forward
        pass (rapt__int8_round). */
@@ -51,7 +52,7 @@ struct products {
     int count;
     struct product_shape shapes[PRODUCT_SHAPES];
 };
-extern const struct products rapt__products_all, rapt__products_bf16;
+extern const struct products rapt__products_all, rapt__products_bf16, rapt__products_tiles;
 /* Returns the entry for `out` outputs and `in` inputs, or NULL if there is none. */
 const struct product_shape *rapt__products_find(const struct products *p, int out, int in);
 /* Returns true if OpenBLAS should compute a product with weights [out][in], provided that it is

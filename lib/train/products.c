@@ -110,8 +110,9 @@ static void describe_products(const struct products *p, char text[PRODUCTS_TEXT]
         append_product(text, one);
     }
     if (p->all) append_product(text, "OpenBLAS: all large products");
-    if (p->bf16) append_product(text, "bf16");
-    if (p->bf16 && rapt__bf16_kernels(rapt_isa_used())->form == BF16_EMULATED)
+    if (p->bf16) append_product(text, p->tiles ? "bf16 tiles" : "bf16");
+    const enum bf16_sums sums = p->tiles ? BF16_TILES : BF16_STEPS;
+    if (p->bf16 && rapt__bf16_kernels(rapt_isa_used(), sums)->form == BF16_EMULATED)
         append_product(text, ", emulated");
     if (!text[0]) append_product(text, "built-in");
 }
@@ -137,7 +138,8 @@ static void choose_by_measuring(rapt_trainer *t)
 void rapt__products_choose(rapt_trainer *t)
 {
     t->products.all = t->options.products == RAPT_PRODUCTS_OPENBLAS;
-    t->products.bf16 = t->options.products == RAPT_PRODUCTS_BF16;
+    t->products.tiles = t->options.products == RAPT_PRODUCTS_BF16_TILES;
+    t->products.bf16 = t->products.tiles || t->options.products == RAPT_PRODUCTS_BF16;
     if (t->options.products == RAPT_PRODUCTS_AUTO && rapt__openblas_load(NULL) == RAPT_OK)
         choose_by_measuring(t);
     describe_products(&t->products, t->products_text);

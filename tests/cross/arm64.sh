@@ -26,8 +26,11 @@ bad=0
 for isa in scalar neon; do
     compile -O3 -DRAPT_ISA=$isa -DRAPT_SIMD_HEADER="\"simd_$isa.h\"" -c "$root/lib/kernel/table.c" \
         -o "$scratch/table_$isa.o" || failed "table.c for $isa"
-    compile -O3 -DRAPT_BF16=$isa -DRAPT_SIMD_HEADER="\"simd_$isa.h\"" -DRAPT_BF16_HEADER="\"kernel/bf16_emulated.h\"" \
-        -c "$root/lib/kernel/bf16_gemm.c" -o "$scratch/bf16_$isa.o" || failed "bf16_gemm.c for $isa"
+    for kind in $isa=BF16_STEPS ${isa}_slices=BF16_TILES; do
+        compile -O3 -DRAPT_BF16=${kind%=*} -DRAPT_BF16_SUMS=${kind#*=} -DRAPT_SIMD_HEADER="\"simd_$isa.h\"" \
+            -DRAPT_BF16_HEADER="\"kernel/bf16_emulated.h\"" -c "$root/lib/kernel/bf16_gemm.c" \
+            -o "$scratch/bf16_${kind%=*}.o" || failed "bf16_gemm.c for $kind"
+    done
     for source in "$root"/tests/kernel/isa/*.c; do
         compile -O3 -DRAPT_ISA=$isa -DRAPT_SIMD_HEADER="\"simd_$isa.h\"" -c "$source" \
             -o "$scratch/$(basename "$source" .c)_$isa.o" || failed "$source for $isa"

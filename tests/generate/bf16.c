@@ -8,12 +8,10 @@
 enum { BATCH = 5 };
 static const int source_lengths[BATCH] = {5, 1, 12, 0, 3}, target_lengths[BATCH] = {7, 12, 1, 4, 0};
 
-/* Returns limits with caches or products in bf16. */
-static rapt_limits limits_of(bool cache, bool products)
+static rapt_limits limits_of(bool cache, rapt_products products)
 {
     rapt_limits l = roomy;
-    l.bf16_cache = cache;
-    if (products) l.products = RAPT_PRODUCTS_BF16;
+    l.bf16_cache = cache, l.products = products;
     return l;
 }
 
@@ -102,8 +100,15 @@ static bool compare(const rapt_config *c, const rapt_limits *limits, uint64_t se
 static void test_bits(void **state)
 {
     (void)state;
-    for (int n = 1; n < 4; n++) {
-        const rapt_limits limits = limits_of(n & 1, n & 2);
+    static const struct {
+        bool cache;
+        rapt_products products;
+    } kinds[] = {{true, RAPT_PRODUCTS_BUILTIN},
+                 {false, RAPT_PRODUCTS_BF16},
+                 {true, RAPT_PRODUCTS_BF16},
+                 {false, RAPT_PRODUCTS_BF16_TILES}};
+    for (int n = 0; n < COUNT(kinds); n++) {
+        const rapt_limits limits = limits_of(kinds[n].cache, kinds[n].products);
         int differ = 0, decoders = 0;
         for (int i = 0; i < COUNT(small_configs); i++)
             if (decodes(&small_configs[i])) {
@@ -117,7 +122,7 @@ static void test_bits(void **state)
 /* Weights that are stored in bf16 give the same bits as floats that were rounded to bf16. */
 static void test_weights(void **state)
 {
-    const rapt_limits limits = limits_of(false, true);
+    const rapt_limits limits = limits_of(false, RAPT_PRODUCTS_BF16);
     (void)state;
     for (int i = 0; i < COUNT(small_configs); i++) {
         const rapt_config *c = &small_configs[i];
@@ -164,7 +169,7 @@ static void test_batch(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&larger, 3);
-    const rapt_limits limits = limits_of(true, true);
+    const rapt_limits limits = limits_of(true, RAPT_PRODUCTS_BF16);
     struct small_batch from, to;
     small_fill(&from, larger.source_vocab, source_lengths, BATCH, 5);
     small_fill(&to, larger.target_vocab, target_lengths, BATCH, 6);

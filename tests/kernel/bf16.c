@@ -1,24 +1,19 @@
-/* bf16.c - products of bf16 numbers: equal to their definition, bit for bit, in every form, for
-   numbers of every kind; nothing else is read or written.
+/* bf16.c - products of bf16 numbers with sums of the kind BF16_STEPS: equal to their definition,
+   bit for bit, in every form, for numbers of every kind; nothing else is read or written.
 
      bf16       a million random steps of each form
      bf16 all   10^8 steps of each form: ctest -C full */
-#include "kernel/trial.h"
-
-#include "kernel/bf16.h"
-#include "oracle/op.h"
-
-enum { MAX_ROWS = BF16_ROWS, MAX_COLUMNS = 50, MAX_DEPTH = 75 };
+#include "kernel/bf16_trial.h"
 
 /* Iterates over the forms of this machine: for (int i = 0; (k = form_at(&i)) != NULL;) */
 static const struct bf16_kernels *form_at(int *form)
 {
     while (*form <= RAPT_ISA_AVX512 + 1) {
         rapt_isa isa = (rapt_isa)(*form)++;
-        const struct bf16_kernels *k = isa <= RAPT_ISA_AVX512 ? rapt__bf16_emulation(isa)
-                                       : rapt__processor_bf16()
-                                           ? rapt__bf16_kernels(RAPT_ISA_AVX512)
-                                           : NULL;
+        const struct bf16_kernels *k =
+            isa <= RAPT_ISA_AVX512   ? rapt__bf16_emulation(isa, BF16_STEPS)
+            : rapt__processor_bf16() ? rapt__bf16_kernels(RAPT_ISA_AVX512, BF16_STEPS)
+                                     : NULL;
         if (k) return k;
     }
     return NULL;
@@ -103,19 +98,6 @@ static void test_rounding(void **state)
 
 /* ---- many steps ---- */
 
-/* A float of any exponent; or one whose product with others is near 2^-126; or a special one. */
-static float any_float(uint64_t key, size_t i)
-{
-    static const float special[] = {0,         -0.0f,      1,        INFINITY,  -INFINITY, NAN,
-                                    0x1p-126f, -0x1p-130f, 0x1p127f, -0x1p-63f, 0x1p-62f,  2};
-    double kind = uniform(key + 1, i);
-    uint32_t bits = (uint32_t)(uniform(key, i) * 0x1p32);
-    if (kind < 0.1) return special[bits % 12];
-    if (kind < 0.5) return half_float_of(bits);
-    uint32_t exponent = kind < 0.75 ? 61 + bits % 8 : 1 + bits % 30;
-    return half_float_of((bits & 0x807fffff) | exponent << 23);
-}
-
 struct steps {
     float a[BF16_ROWS * 2], b[2 * LANES], start[BF16_ROWS * LANES], want[BF16_ROWS * LANES];
     uint32_t packed[LANES];
@@ -168,87 +150,15 @@ static void test_steps(void **state)
 
 /* ---- products of every shape ---- */
 
-struct matrices { /* operands of a product, between fences */
-    struct fenced a, b, bias, c;
-};
-
-static int make(void **state)
-{
-    struct matrices *m = calloc(1, sizeof *m);
-    m->a = fenced_make(MAX_ROWS * MAX_DEPTH);
-    m->b = fenced_make(MAX_COLUMNS * MAX_DEPTH);
-    m->bias = fenced_make(MAX_COLUMNS);
-    m->c = fenced_make((MAX_COLUMNS + LANES) * MAX_ROWS);
-    *state = m;
-    return 0;
-}
-
-static int drop(void **state)
-{
-    struct matrices *m = *state;
-    fenced_free(&m->a), fenced_free(&m->b), fenced_free(&m->bias), fenced_free(&m->c);
-    free(m);
-    return 0;
-}
-
-struct shape {
-    int rows, columns, depth;
-    bool across; /* columns of a are adjacent floats, not rows */
-    bool bias, add, special;
-};
-
-static void check_shape(const struct matrices *m, const struct shape *s,
-                        const struct bf16_kernels *k)
-{
-    static uint32_t packed[(MAX_COLUMNS + LANES) * (MAX_DEPTH + 1)];
-    const int rows = s->rows, columns = s->columns, depth = s->depth;
-    const size_t a_size = (size_t)(rows * depth), b_size = (size_t)(columns * depth),
-                 c_size = (size_t)(rows * columns);
-    float *a = fenced_floats(&m->a, a_size, true);
-    float *b = fenced_floats(&m->b, b_size, true), *c = fenced_floats(&m->c, c_size, true);
-    float *bias = fenced_floats(&m->bias, (size_t)columns, true), want[MAX_ROWS * MAX_COLUMNS];
-    const int a_row = s->across ? 1 : depth, a_step = s->across ? rows : 1;
-    const ptrdiff_t panel = (ptrdiff_t)rapt__ceil_div(depth, 2) * LANES;
-    fill(a, a_size, -1, 1, 1), fill(b, b_size, -1, 1, 2);
-    fill(c, c_size, -1, 1, 3), fill(bias, (size_t)columns, -1, 1, 4);
-    if (s->special) sprinkle(a, a_size, 5), sprinkle(b, b_size, 6), sprinkle(c, c_size, 7);
-    for (int i = 0; i < rows * columns; i++)
-        want[i] =
-            oracle_bf16_chain(depth, a + i / columns * a_row, a_step, b + i % columns, columns,
-                              s->add    ? c[i]
-                              : s->bias ? bias[i % columns]
-                                        : 0);
-    for (int n = 0; n < columns; n += LANES)
-        k->pack(b + n, columns, rapt__min(columns - n, LANES), depth, packed + n / LANES * panel);
-    k->gemm(&(struct bf16_block){.rows = rows,
-                                 .columns = columns,
-                                 .depth = depth,
-                                 .a = a,
-                                 .a_row = a_row,
-                                 .a_step = a_step,
-                                 .b = packed,
-                                 .b_panel = panel,
-                                 .c = c,
-                                 .c_row = columns,
-                                 .c_panel = LANES,
-                                 .bias = s->bias && !s->add ? bias : NULL,
-                                 .add = s->add});
-    if (memcmp(c, want, c_size * sizeof *c) != 0)
-        fail_msg("%s: %d x %d x %d differs", k->name, rows, columns, depth);
-    fenced_check(&m->c, c_size, true);
-}
-
 static void test_shapes(void **state)
 {
-    static const int depths[] = {1, 2, 3, 16, 17, 31, 32, 33, MAX_DEPTH};
+    static struct product p;
     const struct bf16_kernels *k;
-    for (int rows = 1; rows <= MAX_ROWS; rows++)
-        for (int columns = 1; columns <= MAX_COLUMNS; columns += rows % 3 ? 5 : 3) {
-            int i = rows * 41 + columns;
-            struct shape s = {rows,       columns,    depths[i % 9], i / 9 % 2 == 0,
-                              i % 2 == 0, i % 5 == 0, i % 7 == 0};
-            for (int form = 0; (k = form_at(&form)) != NULL;) check_shape(*state, &s, k);
-        }
+    for (int i = 0; i < SHAPES; i++) {
+        const struct shape s = shape_at(i);
+        draw_product(*state, &s, BF16_STEPS, &p);
+        for (int form = 0; (k = form_at(&form)) != NULL;) check_product(*state, &p, k);
+    }
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,8 @@
-/* tiles_emulated.h - the operations of kernel/int8_tiles.h in plain C, from the descriptions of
-   LDTILECFG, TILEZERO, TILELOADD, TDPBSSD, TILESTORED and TILERELEASE in Intel's manual, volume 2.
-   Whatever makes the processor raise an exception is counted in tiles_faults. */
+/* tiles_emulated.h - the operations of kernel/tiles.h in plain C, from the descriptions of
+   LDTILECFG, TILEZERO, TILELOADD, TDPBSSD, TDPBF16PS, TILESTORED and TILERELEASE in Intel's manual,
+   volume 2. Whatever makes the processor raise an exception is counted in tiles_faults. */
 #include "kernel/tiles_state.h"
+#include "oracle/op.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -47,17 +48,19 @@ static inline void tile_zero(int t)
     memset(tile_at(t)->data, 0, sizeof emulated[t].data);
 }
 
-static inline void tile_load(int t, const int8_t *p, ptrdiff_t row)
+static inline void tile_load(int t, const void *p, ptrdiff_t row)
 {
     struct emulated_tile *tile = tile_at(t);
     memset(tile->data, 0, sizeof tile->data);
-    for (int m = 0; m < tile->rows; m++) memcpy(tile->data[m], p + m * row, (size_t)tile->bytes);
+    for (int m = 0; m < tile->rows; m++)
+        memcpy(tile->data[m], (const char *)p + m * row, (size_t)tile->bytes);
 }
 
-static inline void tile_store(int t, int32_t *sums)
+static inline void tile_store(int t, void *sums)
 {
     const struct emulated_tile *tile = tile_at(t);
-    for (int m = 0; m < tile->rows; m++) memcpy(sums + m * 16, tile->data[m], (size_t)tile->bytes);
+    for (int m = 0; m < tile->rows; m++)
+        memcpy((char *)sums + m * 64, tile->data[m], (size_t)tile->bytes);
 }
 
 /* Four products of signed bytes are added to a word of c, modulo 2^32. */
@@ -70,14 +73,21 @@ static inline uint32_t tile_dword(uint32_t word, const uint8_t *a, const uint8_t
     return word;
 }
 
-static inline void tile_product(int c, int a, int b)
+/* Counts a product c += a b and checks the shapes. */
+static inline void tile_count(int c, int a, int b)
 {
-    struct emulated_tile *to = tile_at(c);
-    const struct emulated_tile *left = tile_at(a), *right = tile_at(b);
+    const struct emulated_tile *to = tile_at(c), *left = tile_at(a), *right = tile_at(b);
     tiles_products++;
     tiles_faults += c == a || c == b || a == b; /* they must be different */
     tiles_faults += to->rows != left->rows || to->bytes != right->bytes;
     tiles_faults += left->bytes % 4 || right->bytes % 4 || left->bytes / 4 != right->rows;
+}
+
+static inline void tile_product(int c, int a, int b)
+{
+    struct emulated_tile *to = &emulated[c];
+    const struct emulated_tile *left = &emulated[a], *right = &emulated[b];
+    tile_count(c, a, b);
     for (int m = 0; m < to->rows; m++)
         for (int k = 0; k < left->bytes / 4; k++)
             for (int n = 0; n < to->bytes / 4; n++) {
@@ -86,4 +96,34 @@ static inline void tile_product(int c, int a, int b)
                 word = tile_dword(word, &left->data[m][4 * k], &right->data[k][4 * n]);
                 memcpy(&to->data[m][4 * n], &word, sizeof word);
             }
+}
+
+/* Returns 16 little-endian bits. */
+static inline uint16_t tile_word(const uint8_t *at)
+{
+    return (uint16_t)(at[0] | at[1] << 8);
+}
+
+/* In each row of c, a pair of sums per column starts at zero. Each pair of a row of a times that of
+   a row of b is added to them, the first product to the first sum. Their sum is added to c. */
+static inline void tile_pairs(int c, int a, int b)
+{
+    struct emulated_tile *to = &emulated[c];
+    const struct emulated_tile *left = &emulated[a], *right = &emulated[b];
+    tile_count(c, a, b);
+    for (int m = 0; m < to->rows; m++) {
+        float sums[16][2] = {{0}};
+        for (int k = 0; k < left->bytes / 4; k++)
+            for (int n = 0; n < to->bytes / 4; n++)
+                for (int i = 0; i < 2; i++)
+                    sums[n][i] =
+                        oracle_bf16_step(tile_word(&left->data[m][4 * k + 2 * i]),
+                                         tile_word(&right->data[k][4 * n + 2 * i]), sums[n][i]);
+        for (int n = 0; n < to->bytes / 4; n++) {
+            float sum;
+            memcpy(&sum, &to->data[m][4 * n], sizeof sum);
+            sum = oracle_bf16_add(sum, oracle_bf16_add(sums[n][0], sums[n][1]));
+            memcpy(&to->data[m][4 * n], &sum, sizeof sum);
+        }
+    }
 }

@@ -128,20 +128,37 @@ static double sum_to_odd(double x, double y)
     return nextafter(sum, error > 0 ? INFINITY : -INFINITY);
 }
 
-float oracle_bf16_step(uint16_t left, uint16_t right, float c)
+/* Returns product + c. Neither the product, which is exact, nor c is a denormal or NaN, but the
+   product is NaN if it is invalid. */
+static float added(double product, float c)
 {
-    const float a = widened(left), b = widened(right);
-    if (fabsf(c) < 0x1p-126f) c = copysignf(0, c);
-    if (isnan(a)) return quiet(a);
-    if (isnan(b)) return quiet(b);
-    if (isnan(c)) return quiet(c);
-    double product = (double)a * (double)b; /* exact */
     if (isnan(product) || isnan(product + (double)c)) return float_of(0xffc00000);
     if (isinf(product) || isinf(c)) return (float)(product + (double)c);
     double sum = sum_to_odd(product, (double)c);
     if (fabs(sum) >= 1 || sum == 0) return (float)sum;
     float scaled = (float)(sum * 0x1p100);
     return fabsf(scaled) < 0x1p-26f ? copysignf(0, scaled) : (float)((double)scaled * 0x1p-100);
+}
+
+static float without_denormal(float x)
+{
+    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+}
+
+float oracle_bf16_step(uint16_t left, uint16_t right, float c)
+{
+    const float a = widened(left), b = widened(right);
+    if (isnan(a)) return quiet(a);
+    if (isnan(b)) return quiet(b);
+    if (isnan(c)) return quiet(c);
+    return added((double)a * (double)b, without_denormal(c));
+}
+
+float oracle_bf16_add(float x, float y)
+{
+    if (isnan(x)) return quiet(x);
+    if (isnan(y)) return quiet(y);
+    return added((double)without_denormal(x), without_denormal(y));
 }
 
 float oracle_bf16_chain(int n, const float *a, int a_step, const float *b, int b_step, float sum)
@@ -153,6 +170,20 @@ float oracle_bf16_chain(int n, const float *a, int a_step, const float *b, int b
         sum = oracle_bf16_step(oracle_bf16(a[k * a_step]), oracle_bf16(b[k * b_step]), sum);
     }
     return sum;
+}
+
+float oracle_bf16_tiles(int n, const float *a, int a_step, const float *b, int b_step, float sum)
+{
+    for (int first = 0; first < n; first += 32) {
+        float sums[2] = {0, 0}; /* of the even and of the odd k */
+        for (int k = first; k < first + 32; k++) {
+            uint16_t x = k < n ? oracle_bf16(a[k * a_step]) : 0;
+            uint16_t y = k < n ? oracle_bf16(b[k * b_step]) : 0;
+            sums[k % 2] = oracle_bf16_step(x, y, sums[k % 2]);
+        }
+        sum = oracle_bf16_add(sum, oracle_bf16_add(sums[0], sums[1]));
+    }
+    return isnan(sum) ? float_of(0xffc00000) : sum;
 }
 
 /* ---- int8 ---- */

@@ -35,17 +35,22 @@ struct oracle_adam { /* the first step is 1 */
 /* Takes one step of one parameter p with gradient g and moments m, v. */
 void oracle_adam(const struct oracle_adam *a, double *p, double g, double *m, double *v);
 
-/* ---- bf16: sums of products of bf16 numbers by the definition at the top of lib/kernel/bf16.h,
-   which is that of the instruction vdpbf16ps. Sums are computed in double, rounded to odd, and then
-   rounded to 24 bits at an exponent where floats have no denormals. ---- */
+/* ---- bf16: sums of products of bf16 numbers by the definitions at the top of lib/kernel/bf16.h,
+   which are those of the instructions vdpbf16ps and tdpbf16ps. Sums are computed in double, rounded
+   to odd, and then rounded to 24 bits at an exponent where floats have no denormals. ---- */
 
 /* Rounds a float to bf16. */
 uint16_t oracle_bf16(float x);
 /* Returns a b + c, where a and b are bf16 numbers. */
 float oracle_bf16_step(uint16_t a, uint16_t b, float c);
+/* Returns x + y by the same rules. */
+float oracle_bf16_add(float x, float y);
 /* Returns `sum` plus n products, two at a time, the odd one of each pair first. a[k] is at
    a[k * a_step], b[k] at b[k * b_step]. */
 float oracle_bf16_chain(int n, const float *a, int a_step, const float *b, int b_step, float sum);
+/* Returns `sum` plus n products, 32 at a time, the even and the odd ones of which are summed apart.
+   A NaN becomes 0xffc00000. */
+float oracle_bf16_tiles(int n, const float *a, int a_step, const float *b, int b_step, float sum);
 
 /* ---- int8: products of 8-bit integers by the definition at the top of lib/kernel/int8.h: every
    operation in double, followed by a rounding to float where the definition has one. A double has

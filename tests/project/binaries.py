@@ -9,8 +9,8 @@ elementary functions of the C library, whose last bit depends on the machine.
 prefetch librapt.a: the kernels for short heads prefetch. gcc 12 removes calls to functions that only prefetch unless they
 are inlined, which no result shows. So this reads the object code of each table of kernels, which contains attend_head.
 
-tiles librapt.a: instructions that use tiles of AMX are in one object, which contains tdpbssd and exports only a table of
-kernels. Only kernel/choose.c, which checks, refers to this table."""
+tiles librapt.a: instructions that use tiles of AMX are in two objects, one of which contains tdpbssd and the other tdpbf16ps.
+Each exports only a table of kernels. Only kernel/choose.c, which checks, refers to these tables."""
 import pathlib
 import re
 import subprocess
@@ -114,6 +114,10 @@ def prefetch(static):
     return 1 if without or not tables else 0
 
 
+PRODUCTS = {  # objects that use tiles: the product that each contains, and the table that it exports
+    "int8_tiles.c.o": ("tdpbssd", "rapt__int8_amx"),
+    "bf16_tiles.c.o": ("tdpbf16ps", "rapt__bf16_amx"),
+}
 TILES = re.compile(r"\t(?:ldtilecfg|sttilecfg|tilerelease|tilezero|tileload\w*|tilestored|tdp\w+)\b")
 
 
@@ -143,16 +147,19 @@ def tiles(static):
     if not with_tiles:
         print("skipped: the compiler has no AMX")
         return 77
-    wrong = [] if len(with_tiles) == 1 else [f"tiles are used in {', '.join(sorted(with_tiles))}"]
+    wrong = [f"tiles are used in {name}" for name in sorted(with_tiles - PRODUCTS.keys())]
+    wrong += [f"tiles are not used in {name}" for name in sorted(PRODUCTS.keys() - with_tiles)]
     names = symbols_of(static)
-    for name in with_tiles:
-        if not any("tdpbssd" in use for use in objects[name]):
-            wrong.append(f"{name} has no tdpbssd")
+    for name in sorted(with_tiles & PRODUCTS.keys()):
+        product, table = PRODUCTS[name]
+        products = {use.strip() for use in objects[name] if use.startswith("\ttdp")}
+        if products != {product}:
+            wrong.append(f"{name} has the products {sorted(products)} instead of {product}")
         for symbol in names[name][0]:
             users = {other for other, (_, used) in names.items() if symbol in used}
-            if symbol != "rapt__int8_amx" or users != {"choose.c.o"}:
+            if symbol != table or users != {"choose.c.o"}:
                 wrong.append(f"{name} defines {symbol}, to which {', '.join(sorted(users)) or 'nothing'} refers")
-    print("\n".join(wrong) if wrong else f"tiles are used in {', '.join(with_tiles)} only")
+    print("\n".join(wrong) if wrong else f"tiles are used in {', '.join(sorted(with_tiles))} only")
     return 1 if wrong else 0
 
 

@@ -3,12 +3,12 @@
 # usage: binaries.sh CHECK ARGUMENT...
 set -u
 
-# baseline OBJDUMP program librapt.a scalar.o int8_scalar.o bf16_scalar.o - checks that the library runs on every x86-64 processor:
+# baseline OBJDUMP program librapt.a scalar.o int8_scalar.o bf16_scalar.o bf16_scalar_slices.o - checks that the library runs on every x86-64 processor:
 # 1. AVX registers are used only in the tables of AVX kernels.
 # 2. The program, which prints the instruction set that was chosen, runs on an emulated processor without AVX and on one
 #    without AVX-512.
 baseline() {
-    objdump=$1 program=$2 archive=$3 scalar=$4 bytes=$5 pairs=$6
+    objdump=$1 program=$2 archive=$3 scalar=$4 bytes=$5 pairs=$6 slices=$7
     bad=0
 
     # Prints the instructions that use a vector register wider than SSE's, as "member: instruction".
@@ -16,7 +16,7 @@ baseline() {
         "$objdump" -d --no-show-raw-insn "$1" |
             awk '/file format/ { member = $1 } /%[yz]mm[0-9]/ { print member, $0 }'
     }
-    found=$({ avx "$archive" | grep -vE '^[^ ]*\b(table|int8_gemm|int8_tiles|bf16_gemm)\.c'; avx "$scalar"; avx "$bytes"; avx "$pairs"; } | head -n 20)
+    found=$({ avx "$archive" | grep -vE '^[^ ]*\b(table|int8_gemm|int8_tiles|bf16_gemm|bf16_tiles)\.c'; avx "$scalar"; avx "$bytes"; avx "$pairs"; avx "$slices"; } | head -n 20)
     [ -z "$found" ] || { echo "AVX in the baseline:"; echo "$found"; bad=1; }
     [ "$(avx "$archive" | wc -l)" -gt 1000 ] || { echo "no AVX found anywhere: this test does not work"; bad=1; }
 

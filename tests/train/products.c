@@ -4,27 +4,27 @@
 
 #include "skips.h"
 
-/* ---- bf16: trainers whose products are in bf16: the same bits for any number of threads and on
-   every instruction set, losses close to those of floats, and checkpoints that continue. ---- */
+/* ---- bf16: trainers whose products are in bf16, of both kinds: the same bits for any number of
+   threads and on every instruction set, losses close to those of floats, and checkpoints that
+   continue. ---- */
 
-static rapt_train_options in_bf16(void)
+static rapt_train_options in_bf16(rapt_products products)
 {
     rapt_train_options o = dropout_and_clipping();
-    o.products = RAPT_PRODUCTS_BF16;
+    o.products = products;
     return o;
 }
 
-static void test_threads_and_machines(void **state)
+static void check_threads_and_machines(rapt_products products)
 {
     static const int threads[] = {1, 2, 3, 7};
     rapt_isa sets[EQUAL_SETS], best = rapt_isa_used();
     int count = equal_sets("train/products, instruction sets", sets);
-    rapt_train_options o = in_bf16();
+    rapt_train_options o = in_bf16(products);
     rapt_model *model = small_model(&wide, 11);
     size_t size = rapt_model_parameters(model) * sizeof(float);
     double first_loss = 0, loss = 0;
     float *first = NULL;
-    (void)state;
     for (int s = 0; s < count; s++)
         for (int t = 0; t < COUNT(threads); t++) {
             assert_int_equal(rapt_isa_use(sets[s]), RAPT_OK);
@@ -39,19 +39,28 @@ static void test_threads_and_machines(void **state)
     rapt_model_free(model);
 }
 
+static void test_threads_and_machines(void **state)
+{
+    (void)state;
+    check_threads_and_machines(RAPT_PRODUCTS_BF16);
+    check_threads_and_machines(RAPT_PRODUCTS_BF16_TILES);
+}
+
 /* After four steps the losses differ, since the factors are rounded, but by less than 2 %. */
 static void test_close_to_floats(void **state)
 {
-    rapt_train_options o = in_bf16();
-    double bf16 = 0, floats = 0;
+    const rapt_train_options floats = in_bf16(RAPT_PRODUCTS_BUILTIN);
+    const rapt_train_options kinds[] = {in_bf16(RAPT_PRODUCTS_BF16),
+                                        in_bf16(RAPT_PRODUCTS_BF16_TILES)};
+    double near = 0, loss[2] = {0};
     (void)state;
     for (int i = 0; i < COUNT(small_configs); i += 3) {
-        free(train(&small_configs[i], &o, 2, 4, &bf16));
-        o.products = RAPT_PRODUCTS_BUILTIN;
-        free(train(&small_configs[i], &o, 2, 4, &floats));
-        o.products = RAPT_PRODUCTS_BF16;
-        if (bf16 == floats || !(fabs(bf16 - floats) < 0.02 * floats))
-            fail_msg("configuration %d: %.9g in bf16, %.9g in floats", i, bf16, floats);
+        free(train(&small_configs[i], &floats, 2, 4, &near));
+        for (int k = 0; k < 2; k++) {
+            free(train(&small_configs[i], &kinds[k], 2, 4, &loss[k]));
+            if (loss[k] == near || !(fabs(loss[k] - near) < 0.02 * near))
+                fail_msg("configuration %d: %.9g in bf16, %.9g in floats", i, loss[k], near);
+        }
     }
 }
 
@@ -60,7 +69,7 @@ static void test_close_to_floats(void **state)
 static void test_checkpoint(void **state)
 {
     char path[256];
-    rapt_train_options o = in_bf16();
+    rapt_train_options o = in_bf16(RAPT_PRODUCTS_BF16_TILES);
     rapt_message why = {""};
     double loss = 0;
     (void)state;
@@ -80,21 +89,29 @@ static void test_checkpoint(void **state)
     remove(path);
 }
 
-static void test_bf16_text(void **state)
+static void check_text(rapt_products products, const char *text)
 {
     rapt_isa best = rapt_isa_used();
-    rapt_train_options o = in_bf16();
+    rapt_train_options o = in_bf16(products);
     rapt_model *model = small_model(&wide, 11);
-    (void)state;
+    char emulated[64];
+    snprintf(emulated, sizeof emulated, "%s, emulated", text);
     assert_int_equal(rapt_isa_use(RAPT_ISA_SCALAR), RAPT_OK);
     rapt_trainer *trainer = trainer_of(model, &o, 1);
-    assert_string_equal(rapt_trainer_products(trainer), "bf16, emulated");
+    assert_string_equal(rapt_trainer_products(trainer), emulated);
     rapt_trainer_free(trainer);
     assert_int_equal(rapt_isa_use(best), RAPT_OK);
     trainer = trainer_of(model, &o, 1);
-    assert_memory_equal(rapt_trainer_products(trainer), "bf16", 4);
+    assert_memory_equal(rapt_trainer_products(trainer), text, strlen(text));
     rapt_trainer_free(trainer);
     rapt_model_free(model);
+}
+
+static void test_bf16_text(void **state)
+{
+    (void)state;
+    check_text(RAPT_PRODUCTS_BF16, "bf16");
+    check_text(RAPT_PRODUCTS_BF16_TILES, "bf16 tiles");
 }
 
 /* ---- products: trainers that measure which products OpenBLAS computes: their choice can be read,

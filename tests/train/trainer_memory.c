@@ -58,7 +58,7 @@ static void test_options(void **state)
     REFUSE(dropout, NAN);
     REFUSE(attention_dropout, -1);
     REFUSE(ffn_dropout, 2);
-    REFUSE(products, (rapt_products)(RAPT_PRODUCTS_BF16 + 1));
+    REFUSE(products, (rapt_products)(RAPT_PRODUCTS_BF16_TILES + 1));
     REFUSE(products, (rapt_products)-1);
     REFUSE(baseline, (rapt_baseline)2);
     REFUSE(expected_share, 1.5f);

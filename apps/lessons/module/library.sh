@@ -17,7 +17,13 @@ scalar='-DRAPT_SIMD_HEADER="simd_scalar.h"'
 compile -O2 "$@" "$scalar" -DRAPT_ISA=scalar -c "$lib/kernel/table.c" -o "$out.table"
 compile -O2 "$@" "$scalar" -DRAPT_INT8=scalar '-DRAPT_INT8_HEADER="kernel/int8_scalar.h"' -c "$lib/kernel/int8_gemm.c" \
     -o "$out.int8"
-compile -O2 "$@" "$scalar" -DRAPT_BF16=scalar '-DRAPT_BF16_HEADER="kernel/bf16_emulated.h"' \
-    -c "$lib/kernel/bf16_gemm.c" -o "$out.bf16"
+bf16() { # NAME SUMS OPTION...
+    name=$1 sums=$2
+    shift 2
+    compile -O2 "$@" "$scalar" -DRAPT_BF16="$name" -DRAPT_BF16_SUMS="$sums" '-DRAPT_BF16_HEADER="kernel/bf16_emulated.h"' \
+        -c "$lib/kernel/bf16_gemm.c" -o "$out.$name"
+}
+bf16 scalar BF16_STEPS "$@"
+bf16 scalar_slices BF16_TILES "$@"
 compile "$@" -nostdlib -Wl,-r $sources "$lib/kernel/choose.c" "$lib/text/shortlist.c" "$lib/format/posix/read.c" \
-    "$out.table" "$out.int8" "$out.bf16" -o "$out"
+    "$out.table" "$out.int8" "$out.scalar" "$out.scalar_slices" -o "$out"

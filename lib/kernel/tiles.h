@@ -1,6 +1,6 @@
-/* int8_tiles.h - the operations that int8_tiles.c uses in addition to those of kernel/int8_simd.h.
-   RAPT_TILES_HEADER names the file that implements them: kernel/int8_amx.h or, in tests, an
-   emulation in plain C.
+/* tiles.h - the operations on tiles that int8_tiles.c and bf16_tiles.c use. RAPT_TILES_HEADER names
+   the file that implements them: kernel/int8_amx.h, kernel/bf16_amx.h or, in tests, an emulation in
+   plain C. Only the emulation has both products.
 
    A processor with AMX has eight tiles, numbered 0 to 7. A tile is a matrix with up to 16 rows of
    up to 64 bytes each. Tile numbers are constants after inlining.
@@ -10,13 +10,15 @@
      tile_load(t,p,row)    loads a tile whose rows are `row` bytes apart
      tile_product(c,a,b)   adds the product of byte tiles a and b to the tile of sums c:
                            c[m][n] += sum over k and i of a[m][4 k + i] b[k][4 n + i]
-     tile_store(t,sums)    stores a tile of sums as rows of 16
-     tile_release()        clears the shapes, after which the thread has no tile state
+     tile_pairs(c,a,b)     adds the product of tiles a and b, of pairs of bf16 numbers, to the tile
+   c of floats, as a slice of BF16_TILES in kernel/bf16.h, except for the bits of NaNs; a[m][k] is
+   the k-th pair of row m, b[k][n] that of column n tile_store(t,sums)    stores a tile of sums as
+   rows of 16 tile_release()        clears the shapes, after which the thread has no tile state
 
    Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18, and
-   volume 2, TDPBSSD and LDTILECFG. */
-#ifndef RAPT_LIB_INT8_TILES_H
-#define RAPT_LIB_INT8_TILES_H
+   volume 2, TDPBSSD, TDPBF16PS and LDTILECFG. */
+#ifndef RAPT_LIB_TILES_H
+#define RAPT_LIB_TILES_H
 
 #include <stddef.h>
 #include <stdint.h>
