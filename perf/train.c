@@ -35,9 +35,10 @@ static void measure_train(struct bench *b, const struct training *s, int threads
     j.target =
         training_tokens(s->pairs, s->length + 1, s->vocab, 2); /* the last token is not an input */
     struct timing time = bench_time(b, step, &j);
-    const char *backend = products == RAPT_PRODUCTS_OPENBLAS ? "openblas"
-                          : products == RAPT_PRODUCTS_BF16   ? "bf16"
-                                                             : "builtin";
+    const char *backend = products == RAPT_PRODUCTS_OPENBLAS     ? "openblas"
+                          : products == RAPT_PRODUCTS_BF16       ? "bf16"
+                          : products == RAPT_PRODUCTS_BF16_TILES ? "bf16-tiles"
+                                                                 : "builtin";
     json_t *more = json_pack("{s:s, s:f}", "backend", backend, "tokens_per_second",
                              s->pairs * s->length / time.fastest);
     bench_line(b, &(struct result){.name = "train_step",
@@ -63,6 +64,8 @@ int main(int argc, char **argv)
             if (!bench_wants(&b, "train_step", trainings[n].label)) continue;
             measure_train(&b, s, b.threads[i], RAPT_PRODUCTS_BUILTIN);
             measure_train(&b, s, b.threads[i], RAPT_PRODUCTS_BF16);
+            if (rapt__processor_tiles_bf16())
+                measure_train(&b, s, b.threads[i], RAPT_PRODUCTS_BF16_TILES);
             if (!b.quick && rapt__openblas_load(NULL) == RAPT_OK)
                 measure_train(&b, s, b.threads[i], RAPT_PRODUCTS_OPENBLAS);
         }

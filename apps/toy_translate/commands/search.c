@@ -89,8 +89,8 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
         precision_row(&search->precision),
         {"bf16-cache", OPTION_FLAG, &search->bf16_cache, "",
          "cache keys and values in bf16, which takes half the memory and changes results slightly", 0, 0, 0},
-        {"products", OPTION_CHOICE, &search->products, "f32|bf16",
-         "multiply matrices of floats or bf16 in bf16: faster for many rows on processors with AVX512_BF16 [f32]", 0, 0, 0},
+        {"products", OPTION_CHOICE, &search->products, "f32|bf16|bf16-tiles",
+         "multiply matrices of floats or bf16 in bf16: faster for many rows on processors with AVX512_BF16, bf16-tiles on those with AMX [f32]", 0, 0, 0},
         source_language_row(&search->source_language),
         target_language_row(&search->target_language),
         batch_row(&search->batch_tokens),
@@ -115,6 +115,12 @@ static rapt_search_rules like_of(const char *word)
     return RAPT_SEARCH_RULES_MODEL;
 }
 
+static rapt_products products_of(const char *word)
+{
+    if (word == NULL || strcmp(word, "f32") == 0) return RAPT_PRODUCTS_BUILTIN;
+    return strcmp(word, "bf16") == 0 ? RAPT_PRODUCTS_BF16 : RAPT_PRODUCTS_BF16_TILES;
+}
+
 /* Returns the options of a translator: those of the command line, or else the model's settings. */
 static rapt_translator_options options_of(const struct search *search, const rapt_model *model)
 {
@@ -137,8 +143,7 @@ static rapt_translator_options options_of(const struct search *search, const rap
     o.batch_tokens = search->batch_tokens;
     o.threads = threads_used(search->threads);
     o.bf16_cache = search->bf16_cache;
-    if (search->products != NULL && strcmp(search->products, "bf16") == 0)
-        o.products = RAPT_PRODUCTS_BF16;
+    o.products = products_of(search->products);
     o.source_language = search->source_language, o.target_language = search->target_language;
     o.search_rules = like_of(search->like);
     o.preprocess = search->preprocess != NULL && strcmp(search->preprocess, "opus") == 0

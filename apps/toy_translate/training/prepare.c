@@ -70,16 +70,17 @@ static int create_model(struct learner *learner, const struct pairs *sample)
 
 bool trains_in_bf16(const struct recipe *recipe)
 {
-    return recipe->precision != NULL && strcmp(recipe->precision, "bf16") == 0;
+    return recipe->precision != NULL && strcmp(recipe->precision, "f32") != 0;
 }
 
-static int set_bf16(const char *products, rapt_train_options *options)
+static int set_bf16(const char *precision, const char *products, rapt_train_options *options)
 {
-    options->products = RAPT_PRODUCTS_BF16;
+    options->products =
+        strcmp(precision, "bf16") == 0 ? RAPT_PRODUCTS_BF16 : RAPT_PRODUCTS_BF16_TILES;
     if (products == NULL || strcmp(products, "builtin") == 0) return EXIT_OK;
-    return failed("--products %s: OpenBLAS multiplies floats only; with --precision bf16, omit "
+    return failed("--products %s: OpenBLAS multiplies floats only; with --precision %s, omit "
                   "--products",
-                  products);
+                  products, precision);
 }
 
 /* Ranks must not each measure which library is faster, since they could then compute different
@@ -88,7 +89,8 @@ static int set_products(const struct learner *learner, rapt_train_options *optio
 {
     const char *products = learner->recipe->products;
     bool alone = learner->exchange.ranks->count == 1;
-    if (trains_in_bf16(learner->recipe)) return set_bf16(products, options);
+    if (trains_in_bf16(learner->recipe))
+        return set_bf16(learner->recipe->precision, products, options);
     if (products != NULL)
         options->products = strcmp(products, "auto") == 0       ? RAPT_PRODUCTS_AUTO
                             : strcmp(products, "openblas") == 0 ? RAPT_PRODUCTS_OPENBLAS

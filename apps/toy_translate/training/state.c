@@ -27,7 +27,7 @@ char *options_text(const struct recipe *recipe, bool split)
     char *noise = xasprintf("%s%s", *kinds ? " augment " : "", kinds);
     if (recipe->shards > 0) snprintf(shards, sizeof shards, " shards %d", recipe->shards);
     if (trains_in_bf16(recipe))
-        snprintf(products, sizeof products, " precision bf16");
+        snprintf(products, sizeof products, " precision %s", recipe->precision);
     else if (recipe->products != NULL && strcmp(recipe->products, "builtin") != 0)
         snprintf(products, sizeof products, " products %s", recipe->products);
     if (recipe->quantize_aware > 0)

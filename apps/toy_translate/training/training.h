@@ -88,7 +88,7 @@ struct recipe {
     int shards;            /* per step; 0 means to compute the batch as a whole */
     struct ranks *ranks;   /* that train together; NULL means only this process */
     const char *products;  /* "builtin", "openblas" or "auto"; NULL means the library's default */
-    const char *precision; /* of products, "f32" or "bf16"; NULL means f32 */
+    const char *precision; /* of products, "f32", "bf16" or "bf16-tiles"; NULL means f32 */
     double quantize_aware; /* share of the run, at its end, that is trained in 8-bit arithmetic */
     int threads;
     double memory_limit; /* MB; 0 means unlimited */
