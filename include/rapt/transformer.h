@@ -224,10 +224,10 @@ typedef struct rapt_limits { /* size-first, see base.h */
                           Results still do not depend on batches, numbers of threads or instruction
                           sets. Recurrent states and the keys of monotonic attention remain
                           floats */
-    rapt_products
-        products; /* BUILTIN, BF16 or BF16_TILES: how products with matrices of floats or bf16 are
-                     computed. In bf16, products of many rows are faster on processors
-                     with AVX512_BF16, and products of few rows are slower everywhere */
+    /* BUILTIN, BF16 or BF16_TILES: how products with matrices of floats or bf16 are computed. In
+       bf16, products of many rows are faster on processors that have the instruction, and products
+       of few rows are slower everywhere. */
+    rapt_products products;
 } rapt_limits;
 
 /* The state of one run of a model. Only one thread at a time may use a session. Any number of

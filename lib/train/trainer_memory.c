@@ -233,7 +233,8 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
     if (!status) status = rapt__int_check("steps", o->steps, 0, INT32_MAX, why);
     if (!status)
         status = rapt__int_check("schedule", (int)o->schedule, 0, RAPT_SCHEDULE_CONSTANT, why);
-    if (!status) status = rapt__int_check("products", (int)o->products, 0, RAPT_PRODUCTS_BF16_TILES, why);
+    if (!status)
+        status = rapt__int_check("products", (int)o->products, 0, RAPT_PRODUCTS_BF16_TILES, why);
     if (!status) status = check_hard(o, &model->config, why);
     if (!status) status = check_guided(o, &model->config, why);
     if (!status) status = rapt__coverage_check(o, &model->config, why);
