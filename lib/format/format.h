@@ -267,22 +267,17 @@ enum vocabulary_form {
 };
 struct vocabulary;
 
-/* Reads a vocabulary file. The suffix of its name, not counting .gz or .zst, determines its format:
-   JSON for .json, YAML for .yml or .yaml, and otherwise lines. A compressed file is inflated.
-   Returns the errors of rapt__disk_open_inflated, and RAPT_BAD_FILE if the file is damaged or has
-   no tokens; if a token occurs twice, is empty, is not UTF-8 or contains a NUL byte; or if the
-   numbers are not 0 .. count - 1, each exactly once. Returns RAPT_BAD_ARGUMENT if path is NULL. A
+/* Reads a vocabulary from a source, which stays open. The suffix of `name`, not counting .gz or
+   .zst, determines its format: JSON for .json, YAML for .yml or .yaml, and otherwise lines. Returns
+   RAPT_BAD_FILE if the file is damaged or has no tokens; if a token occurs twice, is empty, is not
+   UTF-8 or contains a NUL byte; or if the numbers are not 0 .. count - 1, each exactly once. A
    token "<extra_id_N>" may occur more than once: it keeps the lowest of its numbers, and the other
    numbers get the token "". Memory use is at most proportional to the file's size. */
-rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
-                                  const rapt_allocator *allocator, rapt_message *why);
-/* Reads a vocabulary like rapt__vocabulary_open, but from a source, which stays open. The suffix of
-   `name` determines the format. */
 rapt_status rapt__vocabulary_open_source(struct vocabulary **vocabulary,
                                          const struct disk_source *source, const char *name,
                                          const rapt_allocator *allocator, rapt_message *why);
 /* Reads a vocabulary from bytes in memory, which are copied. Returns RAPT_BAD_ARGUMENT if bytes is
-   NULL, and RAPT_BAD_FILE in the same cases as rapt__vocabulary_open. */
+   NULL, and RAPT_BAD_FILE in the same cases as rapt__vocabulary_open_source. */
 rapt_status rapt__vocabulary_open_memory(struct vocabulary **vocabulary, const void *bytes,
                                          size_t size, enum vocabulary_form form,
                                          const rapt_allocator *allocator, rapt_message *why);

@@ -373,18 +373,6 @@ rapt_status rapt__vocabulary_open_source(struct vocabulary **vocabulary,
     return open_source(vocabulary, source, form, allocator, why);
 }
 
-rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
-                                  const rapt_allocator *allocator, rapt_message *why)
-{
-    struct disk_source source;
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path is NULL");
-    rapt_status status = rapt__disk_open_inflated(&source, path, allocator, why);
-    if (status != RAPT_OK) return status;
-    status = rapt__vocabulary_open_source(vocabulary, &source, path, allocator, why);
-    rapt__disk_close(&source);
-    return status;
-}
-
 rapt_status rapt__vocabulary_open_memory(struct vocabulary **vocabulary, const void *bytes,
                                          size_t size, enum vocabulary_form form,
                                          const rapt_allocator *allocator, rapt_message *why)

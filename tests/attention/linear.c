@@ -376,29 +376,47 @@ static void threads_and_instructions(void **state)
     }
 }
 
-/* A sequence alone has the bits that it has in a batch. */
+/* Compares the results of one sequence alone with those in a batch. */
+static void check_alone(const struct linear_choice *c, int sequence)
+{
+    struct linear_trial t = linear_make(c, 3);
+    run(&t, true);
+    const size_t batch = (size_t)c->batch, at = (size_t)sequence;
+    const size_t outs = t.outs / batch, states = t.states / batch;
+    struct linear_trial u = linear_make(c, 3);
+    u.a.batch = 1;
+    for (int i = 0; i < LINEAR_INPUTS; i++) {
+        size_t part = u.count[i] / batch;
+        memmove(u.x[i], u.x[i] + at * part, part * sizeof(float));
+        memmove(u.d[i], u.d[i] + at * part, part * sizeof(float));
+    }
+    memmove(u.dout, u.dout + at * outs, outs * sizeof(float));
+    memmove(u.dstate, u.dstate + at * states, states * sizeof(float));
+    run(&u, true);
+    assert_memory_equal(u.out, t.out + at * outs, outs * sizeof(float));
+    assert_memory_equal(u.final_state, t.final_state + at * states, states * sizeof(float));
+    for (int i = 0; i < LINEAR_INPUTS; i++) {
+        size_t part = t.count[i] / batch;
+        assert_memory_equal(u.d[i], t.d[i] + at * part, part * sizeof(float));
+    }
+    linear_free(&t), linear_free(&u);
+}
+
+/* A sequence alone has the bits that it has in a batch, even in one so large that rows are
+   prefetched. */
 static void alone(void **state)
 {
     (void)state;
-    struct linear_choice c = choices[3];
-    struct linear_trial t = linear_make(&c, 3);
-    run(&t, true);
-    size_t outs = t.outs / 2, states = t.states / 2;
-    struct linear_trial u = linear_make(&c, 3);
-    u.a.batch = 1;
-    for (int i = 0; i < LINEAR_INPUTS; i++) {
-        size_t half = u.count[i] / 2;
-        memmove(u.x[i], u.x[i] + half, half * sizeof(float));
-        memmove(u.d[i], u.d[i] + half, half * sizeof(float));
-    }
-    memmove(u.dout, u.dout + outs, outs * sizeof(float));
-    memmove(u.dstate, u.dstate + states, states * sizeof(float));
-    run(&u, true);
-    assert_memory_equal(u.out, t.out + outs, outs * sizeof(float));
-    assert_memory_equal(u.final_state, t.final_state + states, states * sizeof(float));
-    for (int i = 0; i < LINEAR_INPUTS; i++)
-        assert_memory_equal(u.d[i], t.d[i] + t.count[i] / 2, t.count[i] / 2 * sizeof(float));
-    linear_free(&t), linear_free(&u);
+    const struct linear_choice large = {.batch = 140,
+                                        .heads = 1,
+                                        .rows = 200,
+                                        .key_width = 64,
+                                        .value_width = 64,
+                                        .decay = true,
+                                        .delta = true,
+                                        .state = true};
+    check_alone(&choices[3], 1);
+    check_alone(&large, 77);
 }
 
 /* Two calls that meet at a multiple of 64 rows have the bits of one call; final_state may be the

@@ -113,6 +113,13 @@ static void linear_arrays(void **state)
         rapt_linear_attention_backward(a, q, k, v, t.dout, NULL, &repeated, space, &why),
         RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "a stride of k is 0"));
+    const rapt_linear_attention_gradients gates = {.size = sizeof gates, .log_decay = d};
+    rapt_linear_attention decays = *a;
+    decays.log_decay = d, decays.gates.row = 0;
+    assert_int_equal(
+        rapt_linear_attention_backward(&decays, q, k, v, t.dout, NULL, &gates, space, &why),
+        RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "a stride of gates is 0"));
     assert_int_equal(rapt_linear_attention_forward(a, q, k, v, t.out, NULL, space, &why), RAPT_OK);
     assert_int_equal(rapt_linear_attention_forward(a, q, k, v, t.out, NULL, space + 4, &why),
                      RAPT_BAD_ARGUMENT);

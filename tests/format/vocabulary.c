@@ -116,10 +116,6 @@ static void test_refused(void **state)
             fail_msg("%s: not refused for \"%s\": %s", rows[i].text, rows[i].reason, why.text);
     }
     struct vocabulary *v = NULL;
-    assert_int_equal(rapt__vocabulary_open(&v, NULL, NULL, NULL), RAPT_BAD_ARGUMENT);
-    assert_int_equal(
-        rapt__vocabulary_open(&v, temporary_missing((char[TEMPORARY]){""}), NULL, NULL),
-        RAPT_NO_FILE);
     assert_int_equal(rapt__vocabulary_open_memory(&v, "a\0b", 3, VOCABULARY_LINES, NULL, NULL),
                      RAPT_BAD_FILE);
     rapt__vocabulary_close(NULL);
@@ -188,7 +184,11 @@ static void check_real(const char *name, int count, const char *token, int id)
     struct vocabulary *v = NULL;
     rapt_message why = {""};
     if (!data_path("format/vocabulary, real files", name, path)) return;
-    if (rapt__vocabulary_open(&v, path, NULL, &why)) fail_msg("%s", why.text);
+    struct disk_source source;
+    if (rapt__disk_open_inflated(&source, path, NULL, &why) ||
+        rapt__vocabulary_open_source(&v, &source, path, NULL, &why))
+        fail_msg("%s", why.text);
+    rapt__disk_close(&source);
     assert_int_equal(rapt__vocabulary_count(v), count);
     assert_int_equal(rapt__vocabulary_find(v, token), id);
     assert_string_equal(rapt__vocabulary_token(v, id), token);

@@ -304,7 +304,7 @@ static void test_one_by_one(void **state)
 
 /* ---- reordering ---- */
 
-static void judge_reorder(const rapt_config *config)
+static void judge_reorder(const rapt_config *config, bool bf16)
 {
     enum { BEAMS = 3, STEPS = 5 };
     static const int parents[] = {2, 0, 0, 4, 4, 5}, wrong[] = {0, 1, 2, 3, 4, 2};
@@ -314,7 +314,8 @@ static void judge_reorder(const rapt_config *config)
                           .beams = BEAMS,
                           .source_tokens = 9,
                           .target_length = 40,
-                          .target_tokens = 60};
+                          .target_tokens = 60,
+                          .bf16_cache = bf16};
     rapt_session *moved = session_of(model, &limits, 3), *fresh = session_of(model, &limits, 1);
     int sources[] = {4, 5}, lengths[] = {17, 1, 18, 3, 16, 2}, others[6], starts[7];
     struct small_batch source, past, now;
@@ -363,18 +364,24 @@ static void test_reorder(void **state)
     (void)state;
     rapt_config disentangled = larger;
     disentangled.relative_bias = RAPT_RELATIVE_BIAS_DEBERTA, disentangled.relative_distance = 3;
-    judge_reorder(&disentangled);
+    judge_reorder(&disentangled, false);
     disentangled.relative_buckets = 4, disentangled.relative_distance = 6;
-    judge_reorder(&disentangled);
+    judge_reorder(&disentangled, false);
+    rapt_config forgetting = larger, latent = larger;
+    forgetting.forget_gate = 1, latent.head_width = 16, latent.latent_width = 32;
+    for (int bf16 = 0; bf16 < 2; bf16++) {
+        judge_reorder(&forgetting, bf16);
+        judge_reorder(&latent, bf16);
+    }
     for (int kind = RAPT_RECURRENCE_NONE; kind <= RAPT_RECURRENCE_GATED_DELTA; kind++) {
         rapt_config config = larger;
         config.decoder_recurrence = (rapt_recurrence)kind;
-        judge_reorder(&config);
+        judge_reorder(&config, false);
     }
     for (int kind = RAPT_CROSS_MONOTONIC_HARD; kind <= RAPT_CROSS_MONOTONIC_LOOKBACK; kind++) {
         rapt_config config = larger;
         config.monotonic = (rapt_cross_monotonic)kind;
-        judge_reorder(&config);
+        judge_reorder(&config, false);
     }
 }
 

@@ -198,6 +198,11 @@ static void test_combinations(void **state)
     REFUSE(10, alignment_layer, 1);
     REFUSE(0, alignment_heads, 1); /* alignment_layer is 0 */
 #undef REFUSE
+    rapt_config linear = small_configs[43], wide = small_configs[49];
+    linear.decoder_recurrence = RAPT_RECURRENCE_GATED;
+    refused(linear, "latent_width");
+    wide.width = 2048 * wide.heads, wide.relative_distance = 32767;
+    refused(wide, "relative_distance 32767 times width");
     rapt_config c = small_configs[0];
     c.width = 7, c.heads = 1, c.key_heads = 0;
     refused(c, "sinusoids need an even width");
