@@ -311,8 +311,7 @@ bool rapt__protected_next(const struct protection *p, rapt_text text, size_t at,
             return true;
         }
         rapt__utf8_next(text.bytes, text.size, &at);
-        while (at < text.size && is_alphanumeric(text.bytes[at]) &&
-               is_alphanumeric(text.bytes[at - 1]))
+        while (at < limit && is_alphanumeric(text.bytes[at]) && is_alphanumeric(text.bytes[at - 1]))
             at++;
     }
     return false;
