@@ -15,9 +15,9 @@ LINES, BRANCHES = 97, 90  # percent; never lower them
 
 def measurements(root, build):
     """Yields (file, its lines as gcov describes them) for each object of the library and each of its sources."""
-    objects = build / "lib/CMakeFiles"
-    for target in ("rest", "kernels_scalar", "kernels_avx2", "kernels_avx512", "kernels_neon"):
-        for notes in sorted((objects / f"rapt_{target}.dir").rglob("*.gcno")):
+    for folder in sorted((build / "lib/CMakeFiles").glob("rapt_*.dir")):
+        target = folder.stem.removeprefix("rapt_")
+        for notes in sorted(folder.rglob("*.gcno")):
             reports = []
             if notes.with_suffix(".gcda").exists():
                 answer = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", notes],
