@@ -263,9 +263,9 @@ static void tiles_of_the_processor(void **state)
     if (works)
         by_processor = k;
     else
-        skipped("kernel/bf16_tiles, with AMX", !given ? "Linux does not give tiles"
-                                               : !has ? "the processor has none for bf16"
-                                                      : "the compiler has none");
+        skipped("kernel/bf16_tiles, with AMX", !has     ? "the processor has none for bf16"
+                                               : !given ? "Linux does not give tiles"
+                                                        : "the compiler has none");
 }
 
 int main(int argc, char **argv)
