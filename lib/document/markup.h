@@ -234,10 +234,10 @@ struct word_spans {
     rapt_span *spans; /* [count] */
     size_t count;
 };
-enum { UNALIGNED = -1 };
+enum { NOT_ALIGNED = -1 };
 struct word_pairs {
     struct word_spans source, target;
-    int *aligned; /* [target.count] source word of each target word, or UNALIGNED */
+    int *aligned; /* [target.count] source word of each target word, or NOT_ALIGNED */
     bool guessed; /* the translation had no alignment */
 };
 /* Finds the words of a sentence and of its translation, and gives each target word a source word:

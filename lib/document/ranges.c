@@ -33,7 +33,7 @@ static int value_of(const struct placer *p, size_t word)
 {
     const int source = p->pairs.aligned[word];
     if (p->taken[word]) return OF_SIBLING;
-    return source == UNALIGNED ? 0 : p->class[source];
+    return source == NOT_ALIGNED ? 0 : p->class[source];
 }
 
 /* Sets the range of an element that begins and ends within the sentence. Among equally good ranges
@@ -81,7 +81,7 @@ static long count_own(const struct placer *p, size_t first, size_t last)
     for (size_t w = first; w <= last; w++) {
         const int source = p->pairs.aligned[w];
         if (p->taken[w]) return -1;
-        count += source != UNALIGNED && p->class[source] == OF_NODE;
+        count += source != NOT_ALIGNED && p->class[source] == OF_NODE;
     }
     return count;
 }

@@ -353,7 +353,7 @@ bool rapt__case_dotless(rapt_text text)
 static bool is_raised(const struct placed *in, const struct word_pairs *pairs, size_t word)
 {
     const int source = pairs->aligned[word];
-    return source != UNALIGNED && in->capitals[pairs->source.spans[source].begin];
+    return source != NOT_ALIGNED && in->capitals[pairs->source.spans[source].begin];
 }
 
 void rapt__case_restore(const struct placed *in, const struct word_pairs *pairs, rapt_span span,

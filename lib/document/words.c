@@ -175,7 +175,7 @@ static void add_row(const struct word_spans *source, const rapt_translation *t, 
     }
 }
 
-/* Returns the source word with the largest weight for target word `word`, or UNALIGNED. For
+/* Returns the source word with the largest weight for target word `word`, or NOT_ALIGNED. For
    punctuation and numbers, an equal source word is preferred if it has any weight. Moves *token to
    the first target token that may overlap the word. */
 static int heaviest(const struct placed *in, const struct word_pairs *p, size_t word, int *token,
@@ -185,7 +185,7 @@ static int heaviest(const struct placed *in, const struct word_pairs *p, size_t 
     const rapt_span span = p->target.spans[word];
     const bool literal = is_literal(in->target, span);
     bool equal = false;
-    int best = UNALIGNED;
+    int best = NOT_ALIGNED;
     float most = 0;
     memset(weights, 0, p->source.count * sizeof *weights);
     while (*token < t->target_count && t->target_spans[*token].end <= span.begin) ++*token;
@@ -236,14 +236,14 @@ static void pair_literals(struct word_pairs *p, rapt_text source, rapt_text targ
         const rapt_span word = p->target.spans[i];
         const int given = p->aligned[i];
         if (!is_literal(target, word)) continue;
-        if (!p->guessed && given != UNALIGNED &&
+        if (!p->guessed && given != NOT_ALIGNED &&
             equal_words(source, p->source.spans[given], target, word))
             continue;
         size_t rank = count_equal(&p->target, target, i, target, word);
         const size_t here = count_equal(&p->target, target, p->target.count, target, word);
         const size_t there = count_equal(&p->source, source, p->source.count, target, word);
         size_t at = target.bytes[word.begin] >= '0' && target.bytes[word.begin] <= '9';
-        if (here != there && at == 0) p->aligned[i] = UNALIGNED;
+        if (here != there && at == 0) p->aligned[i] = NOT_ALIGNED;
         for (size_t s = 0; here == there && s < p->source.count; s++)
             if (equal_words(source, p->source.spans[s], target, word) && rank-- == 0)
                 p->aligned[i] = (int)s;
@@ -306,7 +306,7 @@ rapt_status rapt__words_pair(const struct placed *in, struct word_pairs *p,
     if (!p->aligned) return RAPT_NO_MEMORY;
     for (size_t i = 0; i < p->target.count; i++)
         p->aligned[i] =
-            p->source.count > 0 ? (int)(i * p->source.count / p->target.count) : UNALIGNED;
+            p->source.count > 0 ? (int)(i * p->source.count / p->target.count) : NOT_ALIGNED;
     if (aligned && p->source.count > 0) status = pair_by_alignment(in, p, allocator);
     if (status) return status;
     pair_literals(p, in->source, in->target);
