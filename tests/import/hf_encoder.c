@@ -242,6 +242,9 @@ static void test_settings_refused(void **state)
         write_config(folder, &k, settings[i].line);
         folder_refused(folder, settings[i].phrase);
     }
+    write_config(folder, &k, NULL);
+    folder_remove(folder, (const char *const[]){"vocab.txt"}, 1);
+    folder_refused(folder, "its folder has none of vocab.txt, ");
     rapt_model_free(model);
     clear(folder);
     model = write_folder(folder, &distil);

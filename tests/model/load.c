@@ -158,6 +158,20 @@ static void test_contradictions(void **state)
     drop(&f);
 }
 
+static void test_far_distances(void **state)
+{
+    (void)state;
+    int n = 0;
+    while (small_configs[n].relative_bias != RAPT_RELATIVE_BIAS_TRANSFORMER_XL) n++;
+    rapt_config c = small_configs[n];
+    c.width = 32;
+    struct file f = good_file(&c);
+    struct file e = edited(&f, Q "relative_distance" Q ":4", Q "relative_distance" Q ":32767");
+    refused(&e, "relative_distance is 32767, too large for so small a model");
+    free(e.bytes);
+    drop(&f);
+}
+
 /* Tests tensors with another name, shape or rank, or with a type that is not supported. */
 static void test_tensors(void **state)
 {
@@ -437,10 +451,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_what_is_not_said),
-        cmocka_unit_test(test_contradictions), cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_others),         cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_flipped),        cmocka_unit_test(test_greedy_files),
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_contradictions), cmocka_unit_test(test_far_distances),
+        cmocka_unit_test(test_tensors),        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_flipped),
+        cmocka_unit_test(test_greedy_files),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -328,6 +328,13 @@ static void test_written(void **state)
     assert_string_equal(got, wanted);
     rapt_tokenizer_free(back);
     rapt_tokenizer_free(t);
+    size = (size_t)(strrchr(text, '#') - text); /* the checksum, which is the last line */
+    text[size++] = 'x';
+    snprintf(text + size, 16, "#%08lx", (unsigned long)rapt__hash(text, size));
+    back = NULL;
+    assert_int_equal(rapt_tokenizer_create(&back, text, strlen(text), NULL, &why), RAPT_BAD_FILE);
+    if (!strstr(why.text, "does not end after its merges")) fail_msg("%s", why.text);
+    assert_null(back);
 }
 
 static void check_refused(const char *language, const char *merges, const char *phrase)

@@ -199,16 +199,22 @@ static void test_suppressed(void **state)
         tried++;
     }
     assert_true(tried > 5);
-    for (size_t size = 0; size <= 256; size += 256) { /* of a text that is refused */
-        char bytes[256] = {'a'};
-        const rapt_text text = {bytes, size};
+    static char long_text[256] = {'a'};
+    const struct {
+        rapt_text text;
+        const char *phrase;
+    } bad[] = {{{long_text, 0}, "not 1 to 255"},
+               {{long_text, 256}, "not 1 to 255"},
+               {{"a\xFF", 2}, "suppressed_texts[0] is not valid UTF-8"}};
+    for (int i = 0; i < COUNT(bad); i++) {
+        const rapt_text text = bad[i].text;
         const rapt_translator_options o = {
             .size = sizeof o, .suppressed_texts = &text, .suppressed_text_count = 1};
         const rapt_translate_call call = {.size = sizeof call, .options = &o};
         rapt_message why = {""};
         assert_int_equal(rapt_translate_many_with(t, texts, 1, &call, keep, &heard, &why),
                          RAPT_BAD_ARGUMENT);
-        if (!strstr(why.text, "not 1 to 255")) fail_msg("%s", why.text);
+        if (!strstr(why.text, bad[i].phrase)) fail_msg("%s", why.text);
     }
     rapt_translator_free(t);
 }
