@@ -6,11 +6,8 @@
    end, they are copied to zero-padded buffers. The rows of a are first rounded and packed into
    tiles, whose last slice is padded with zeros.
 
-   As in int8_tiles.c, rows are processed in blocks of 32. A block of more than 16 rows has two
-   tiles of rows, which are multiplied by two panels at a time. A smaller block has one, which is
-   multiplied by four panels at a time. Both use four tiles of sums, which hide the latency of the
-   instruction. The instruction adds a slice to its tile of sums, so these tiles first receive the
-   starts of the sums.
+   Rows are divided as tile_blocks.c describes. The instruction adds a slice to its tile of sums, so
+   these tiles first receive the starts of the sums.
 
    The build defines RAPT_BF16 (such as amx), RAPT_SIMD_HEADER (such as "simd_avx512.h") and
    RAPT_TILES_HEADER (such as "kernel/bf16_amx.h"). The table at the end is the only global
@@ -26,8 +23,6 @@
 #include "bf16_pack.c"
 
 enum {
-    TILES_BLOCK = 2 * TILE_ROWS, /* maximum number of rows in a block */
-    TILES_PANELS = 4,            /* maximum number of panels multiplied at a time */
     TILES_DEPTH = 2 * BF16_SLICE /* depth of a slice */
 };
 
@@ -36,8 +31,8 @@ _Static_assert((int)LANES == (int)TILE_ROWS, "a tile of sums has the width of a 
 _Static_assert(BF16_DEPTH % TILES_DEPTH == 0, "padded rows fit the buffer");
 
 /* A block of rows, and buffers for its products with a few panels. */
-struct bf16_tiles_block {
-    const struct bf16_block *g;
+typedef struct bf16_tiles_block {
+    const struct bf16_block *block;
     const uint16_t *a; /* all packed rows */
     int row, rows;     /* the first row of the block, and the number of rows */
     int tall;          /* number of tiles of rows: 1 or 2 */
@@ -45,7 +40,7 @@ struct bf16_tiles_block {
     int rest;          /* number of pairs in the last slice if it is not full, otherwise 0 */
     _Alignas(64) uint32_t b_rest[TILES_PANELS][TILE_SUMS]; /* the last pairs, padded with zeros */
     _Alignas(64) float sums[TILES_PANELS][TILE_SUMS];
-};
+} tiles_block;
 
 /* ---- packing rows ---- */
 
@@ -89,52 +84,19 @@ static void tiles_pack(const struct bf16_block *g, int slices, uint16_t *to)
 
 /* ---- multiplying ---- */
 
-/* Sets the shapes of the tiles: tiles 0 to 3 hold sums, tiles 4 and 5 hold rows of a, and tiles 6
-   and 7 hold pairs of b. With two tiles of rows, tiles 0 and 1 hold the sums of the first, and
-   tiles 2 and 3 hold those of the second. */
-static void tiles_shape(const struct bf16_tiles_block *t)
+static inline __attribute__((always_inline)) void tiles_product(int c, int a, int b)
 {
-    struct tile_shapes shapes = {.palette = 1};
-    const int first = rapt__min(t->rows, TILE_ROWS), last = t->tall == 1 ? first : t->rows - first;
-    const int rows[8] = {first, first, last, last, first, last, TILE_ROWS, TILE_ROWS};
-    for (int i = 0; i < 8; i++) shapes.rows[i] = (uint8_t)rows[i], shapes.bytes[i] = TILE_BYTES;
-    tile_configure(&shapes);
+    tile_pairs(c, a, b);
 }
 
-/* Adds the products over a slice to the sums. `below` is the distance between the tiles of rows,
-   and `panel` that between panels of b. Inlined, so that tall and panels are constants. */
-static inline __attribute__((always_inline)) void tiles_step(int tall, int panels,
-                                                             const uint16_t *a, ptrdiff_t below,
-                                                             const uint32_t *b, ptrdiff_t panel)
-{
-    tile_load(4, a, TILE_BYTES);
-    tile_load(6, b, TILE_BYTES);
-    tile_pairs(0, 4, 6);
-    if (panels > 1) {
-        tile_load(7, b + panel, TILE_BYTES);
-        tile_pairs(1, 4, 7);
-    }
-    if (tall > 1) {
-        tile_load(5, a + below, TILE_BYTES);
-        tile_pairs(2, 5, 6);
-    }
-    if (tall > 1 && panels > 1) tile_pairs(3, 5, 7);
-    if (tall == 1 && panels > 2) {
-        tile_load(6, b + 2 * panel, TILE_BYTES);
-        tile_pairs(2, 4, 6);
-    }
-    if (tall == 1 && panels > 3) {
-        tile_load(7, b + 3 * panel, TILE_BYTES);
-        tile_pairs(3, 4, 7);
-    }
-}
+#include "tile_blocks.c"
 
 /* Loads the starts of the sums of a panel and of the rows of the block from `down` on into a tile.
    A partial panel is first copied to the buffer of the tile. */
-static inline __attribute__((always_inline)) void tiles_start(int tile, struct bf16_tiles_block *t,
-                                                              int down, int panel)
+static inline __attribute__((always_inline)) void tiles_start(int tile, tiles_block *t, int down,
+                                                              int panel)
 {
-    const struct bf16_block *g = t->g;
+    const struct bf16_block *g = t->block;
     const int column = panel * LANES, left = rapt__min(g->columns - column, LANES);
     float *sums = t->sums[tile];
     if (g->add) {
@@ -156,14 +118,15 @@ static inline __attribute__((always_inline)) void tiles_start(int tile, struct b
 }
 
 /* Computes and stores the sums for a block and a few panels. */
-static inline __attribute__((always_inline)) void tiles_sum(int tall, int panels,
-                                                            struct bf16_tiles_block *t, int panel)
+static inline __attribute__((always_inline)) void tiles_sum(int tall, int panels, tiles_block *t,
+                                                            int panel)
 {
     const int first = rapt__min(t->rows, TILE_ROWS), last = t->rows - first;
     const int full = t->slices - (t->rest > 0);
     const uint16_t *a = t->a + (ptrdiff_t)t->row * t->slices * TILES_DEPTH;
-    const uint32_t *b = t->g->b + panel * t->g->b_panel;
-    ptrdiff_t below = (ptrdiff_t)first * t->slices * TILES_DEPTH;
+    const uint32_t *b = t->block->b + panel * t->block->b_panel;
+    const ptrdiff_t b_panel = t->block->b_panel;
+    ptrdiff_t below = (ptrdiff_t)first * t->slices * TILE_BYTES;
     tiles_start(0, t, 0, panel);
     if (panels > 1) tiles_start(1, t, 0, panel + 1);
     if (tall > 1) tiles_start(2, t, TILE_ROWS, panel);
@@ -171,12 +134,12 @@ static inline __attribute__((always_inline)) void tiles_sum(int tall, int panels
     if (tall == 1 && panels > 2) tiles_start(2, t, 0, panel + 2);
     if (tall == 1 && panels > 3) tiles_start(3, t, 0, panel + 3);
     for (int i = 0; i < full; i++) {
-        tiles_step(tall, panels, a, below, b, t->g->b_panel);
-        a += first * TILES_DEPTH, below += (last - first) * TILES_DEPTH, b += TILE_SUMS;
+        tiles_step(tall, panels, a, TILE_BYTES, below, b, b_panel * (ptrdiff_t)sizeof *b);
+        a += first * TILES_DEPTH, below += (last - first) * TILE_BYTES, b += TILE_SUMS;
     }
     for (int p = 0; p < panels && t->rest; p++)
-        memcpy(t->b_rest[p], b + p * t->g->b_panel, sizeof *b * (size_t)(t->rest * LANES));
-    if (t->rest) tiles_step(tall, panels, a, below, t->b_rest[0], TILE_SUMS);
+        memcpy(t->b_rest[p], b + p * b_panel, sizeof *b * (size_t)(t->rest * LANES));
+    if (t->rest) tiles_step(tall, panels, a, TILE_BYTES, below, t->b_rest, TILE_SIZE);
     tile_store(0, t->sums[0]);
     if (panels > 1) tile_store(1, t->sums[1]);
     if (tall > 1 || panels > 2) tile_store(2, t->sums[2]);
@@ -185,10 +148,10 @@ static inline __attribute__((always_inline)) void tiles_sum(int tall, int panels
 
 /* Stores the sums of a panel, the p-th of those being multiplied, in its n columns. Every NaN gets
    the bits that bf16.h defines. A sum that has been NaN remains NaN, so the others are exact. */
-static inline __attribute__((always_inline)) void
-tiles_finish(int n, const struct bf16_tiles_block *t, int p, int panel)
+static inline __attribute__((always_inline)) void tiles_finish(int n, const tiles_block *t, int p,
+                                                               int panel)
 {
-    const struct bf16_block *g = t->g;
+    const struct bf16_block *g = t->block;
     const vf nan = vf_splat(half_float_of(0xffc00000));
     float *c = g->c + t->row * g->c_row + panel * g->c_panel;
     for (int r = 0; r < t->rows; r++, c += g->c_row) {
@@ -197,54 +160,18 @@ tiles_finish(int n, const struct bf16_tiles_block *t, int p, int panel)
     }
 }
 
-/* Computes the products of a block and a few panels. */
-static inline __attribute__((always_inline)) void
-tiles_multiply(int tall, int panels, struct bf16_tiles_block *t, int panel)
-{
-    tiles_sum(tall, panels, t, panel);
-    for (int p = 0; p < panels; p++) {
-        const int left = t->g->columns - (panel + p) * LANES;
-        if (left >= LANES)
-            tiles_finish(LANES, t, p, panel + p);
-        else
-            tiles_finish(left, t, p, panel + p);
-    }
-}
-
-static void tiles_square(struct bf16_tiles_block *t, int panels)
-{
-    int p = 0;
-    for (; p + 2 <= panels; p += 2) tiles_multiply(2, 2, t, p);
-    if (p < panels) tiles_multiply(2, 1, t, p);
-}
-
-static void tiles_wide(struct bf16_tiles_block *t, int panels)
-{
-    int p = 0;
-    for (; p + 4 <= panels; p += 4) tiles_multiply(1, 4, t, p);
-    for (; p + 2 <= panels; p += 2) tiles_multiply(1, 2, t, p);
-    if (p < panels) tiles_multiply(1, 1, t, p);
-}
-
 static void tiles_gemm(const struct bf16_block *g)
 {
     _Alignas(64) uint16_t packed[BF16_ROWS * BF16_DEPTH];
-    struct bf16_tiles_block
-        t; /* buffers need no initial values except the zeros that pad the rest */
-    const int panels = rapt__ceil_div(g->columns, LANES);
+    tiles_block t; /* buffers need no initial values except the zeros that pad the rest */
     assert(g->rows <= BF16_ROWS && g->depth <= BF16_DEPTH);
-    t.g = g, t.a = packed, t.slices = rapt__ceil_div(g->depth, TILES_DEPTH);
+    t.block = g, t.a = packed, t.slices = rapt__ceil_div(g->depth, TILES_DEPTH);
     t.rest = rapt__ceil_div(g->depth, 2) % BF16_SLICE;
     if (t.rest) memset(t.b_rest, 0, sizeof t.b_rest);
     tiles_pack(g, t.slices, packed);
     for (int row = 0; row < g->rows; row += TILES_BLOCK) {
-        t.row = row, t.rows = rapt__min(g->rows - row, TILES_BLOCK);
-        t.tall = rapt__ceil_div(t.rows, TILE_ROWS);
-        tiles_shape(&t);
-        if (t.tall == 2)
-            tiles_square(&t, panels);
-        else
-            tiles_wide(&t, panels);
+        tiles_begin(&t, row);
+        tiles_panels(&t);
     }
     tile_release();
 }

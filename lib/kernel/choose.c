@@ -194,7 +194,7 @@ static bool bf16_runs(enum bf16_sums sums)
 }
 
 /* The kernels chosen for each instruction set and kind; NULL until first requested. The choice is
-   cached for the same reasons as int8_chosen, and never changes, either. */
+   cached for the same reasons as that of int8_chosen, and it never changes. */
 static _Atomic(const struct bf16_kernels *) bf16_chosen[ISAS][BF16_KINDS];
 
 const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa, enum bf16_sums sums)

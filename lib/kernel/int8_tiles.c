@@ -5,11 +5,7 @@
    from 16 groups of a panel, which are 1,024 adjacent bytes; a tile of rows is loaded directly from
    q. If fewer than 64 inputs are left at the end, they are copied to zero-padded buffers.
 
-   Rows are processed in blocks of 32. A block of more than 16 rows has two tiles of rows, which are
-   multiplied by two panels at a time. A smaller block has one, which is multiplied by four panels
-   at a time. Both use four tiles of sums, which hide the latency of the instruction (52 cycles,
-   although a new one can start every 16: Intel's optimization manual, chapter on AMX). Sums are
-   stored and then scaled as in int8_gemm.c.
+   Rows are divided as tile_blocks.c describes. Sums are stored and then scaled as in int8_gemm.c.
 
    A product with at most TILES_FEW_ROWS rows is left to another form, RAPT_INT8_FEW (such as
    avx512vnni), because reading the weights takes most of its time, and tiles would be nearly empty.
@@ -24,18 +20,14 @@
 #define TILES_FEW TABLE_NAME(rapt__int8_, RAPT_INT8_FEW)
 extern const struct int8_kernels TILES_FEW;
 
-enum {
-    TILES_FEW_ROWS = 4,
-    TILES_BLOCK = 2 * TILE_ROWS, /* maximum number of rows in a block */
-    TILES_PANELS = 4             /* maximum number of panels multiplied at a time */
-};
+enum { TILES_FEW_ROWS = 4 };
 
 _Static_assert(TILES_PANELS <= (int)START_PANELS, "zeros suffice for all panels");
 _Static_assert(LANES == (int)TILE_ROWS, "a tile of sums has the width of a panel");
 
 /* A block of rows, and buffers for its products with a few panels. */
-struct tiles_block {
-    const struct int8_block *b;
+typedef struct int8_tiles_block {
+    const struct int8_block *block;
     struct int8_start start;
     int row, rows;   /* the first row, and the number of rows */
     int tall;        /* number of tiles of rows: 1 or 2 */
@@ -46,68 +38,37 @@ struct tiles_block {
                                                                     zeros */
     _Alignas(INT8_LINE) int8_t w_rest[TILES_PANELS * TILE_SIZE];
     _Alignas(INT8_LINE) int32_t sums[TILES_PANELS][TILE_SUMS];
-};
+} tiles_block;
 
-/* Sets the shapes of the tiles: tiles 0 to 3 hold sums, tiles 4 and 5 hold rows of q, and tiles 6
-   and 7 hold weights. With two tiles of rows, tiles 0 and 1 hold the sums of the first, and tiles 2
-   and 3 hold those of the second. */
-static void tiles_shape(const struct tiles_block *t)
+static inline __attribute__((always_inline)) void tiles_product(int c, int a, int b)
 {
-    struct tile_shapes shapes = {.palette = 1};
-    const int first = rapt__min(t->rows, TILE_ROWS), last = t->tall == 1 ? first : t->rows - first;
-    const int rows[8] = {first, first, last, last, first, last, TILE_ROWS, TILE_ROWS};
-    for (int i = 0; i < 8; i++) shapes.rows[i] = (uint8_t)rows[i], shapes.bytes[i] = TILE_BYTES;
-    tile_configure(&shapes);
+    tile_product(c, a, b);
 }
 
-/* Adds the products over 64 inputs to the sums. Inlined, so that tall and panels are constants. */
-static inline __attribute__((always_inline)) void
-tiles_step(int tall, int panels, const int8_t *q, ptrdiff_t q_row, const int8_t *w, ptrdiff_t panel)
-{
-    tile_load(4, q, q_row);
-    tile_load(6, w, TILE_BYTES);
-    tile_product(0, 4, 6);
-    if (panels > 1) {
-        tile_load(7, w + panel, TILE_BYTES);
-        tile_product(1, 4, 7);
-    }
-    if (tall > 1) {
-        tile_load(5, q + TILE_ROWS * q_row, q_row);
-        tile_product(2, 5, 6);
-    }
-    if (tall > 1 && panels > 1) tile_product(3, 5, 7);
-    if (tall == 1 && panels > 2) {
-        tile_load(6, w + 2 * panel, TILE_BYTES);
-        tile_product(2, 4, 6);
-    }
-    if (tall == 1 && panels > 3) {
-        tile_load(7, w + 3 * panel, TILE_BYTES);
-        tile_product(3, 4, 7);
-    }
-}
+#include "tile_blocks.c"
 
 /* Computes and stores the sums for a block and a few panels. */
-static inline __attribute__((always_inline)) void tiles_sum(int tall, int panels,
-                                                            struct tiles_block *t, int panel)
+static inline __attribute__((always_inline)) void tiles_sum(int tall, int panels, tiles_block *t,
+                                                            int panel)
 {
-    const ptrdiff_t q_row = t->b->q_row, w_panel = t->panel;
-    const int8_t *q = t->b->q + t->row * q_row, *w = t->b->w + panel * w_panel;
+    const ptrdiff_t q_row = t->block->q_row, w_panel = t->panel;
+    const int8_t *q = t->block->q + t->row * q_row, *w = t->block->w + panel * w_panel;
     tile_zero(0), tile_zero(1), tile_zero(2), tile_zero(3);
     for (int i = 0; i < t->steps; i++, q += TILE_BYTES, w += TILE_SIZE)
-        tiles_step(tall, panels, q, q_row, w, w_panel);
+        tiles_step(tall, panels, q, q_row, TILE_ROWS * q_row, w, w_panel);
     for (int p = 0; p < panels && t->rest; p++)
         memcpy(t->w_rest + p * TILE_SIZE, w + p * w_panel, t->rest * LANES);
-    if (t->rest) tiles_step(tall, panels, t->q_rest, TILE_BYTES, t->w_rest, TILE_SIZE);
+    if (t->rest) tiles_step(tall, panels, t->q_rest, TILE_BYTES, TILE_SIZE, t->w_rest, TILE_SIZE);
     tile_store(0, t->sums[0]), tile_store(1, t->sums[1]);
     tile_store(2, t->sums[2]), tile_store(3, t->sums[3]);
 }
 
 /* Scales the sums of a panel, the p-th of those being multiplied, and stores the results in the
    panel's n columns. */
-static inline __attribute__((always_inline)) void tiles_finish(int n, const struct tiles_block *t,
-                                                               int p, int panel)
+static inline __attribute__((always_inline)) void tiles_finish(int n, const tiles_block *t, int p,
+                                                               int panel)
 {
-    const struct int8_block *b = t->b;
+    const struct int8_block *b = t->block;
     const int column = panel * LANES;
     const size_t count = (size_t)n;
     const vf w_scale = vf_load_partial(b->w_scale + column, count, 0);
@@ -123,50 +84,15 @@ static inline __attribute__((always_inline)) void tiles_finish(int n, const stru
     }
 }
 
-/* Computes the products of a block and a few panels. */
-static inline __attribute__((always_inline)) void tiles_multiply(int tall, int panels,
-                                                                 struct tiles_block *t, int panel)
-{
-    tiles_sum(tall, panels, t, panel);
-    for (int p = 0; p < panels; p++) {
-        const int left = t->b->columns - (panel + p) * LANES;
-        if (left >= LANES)
-            tiles_finish(LANES, t, p, panel + p);
-        else
-            tiles_finish(left, t, p, panel + p);
-    }
-}
-
-static void tiles_square(struct tiles_block *t, int panels)
-{
-    int p = 0;
-    for (; p + 2 <= panels; p += 2) tiles_multiply(2, 2, t, p);
-    if (p < panels) tiles_multiply(2, 1, t, p);
-}
-
-static void tiles_wide(struct tiles_block *t, int panels)
-{
-    int p = 0;
-    for (; p + 4 <= panels; p += 4) tiles_multiply(1, 4, t, p);
-    for (; p + 2 <= panels; p += 2) tiles_multiply(1, 2, t, p);
-    if (p < panels) tiles_multiply(1, 1, t, p);
-}
-
 /* Multiplies the block of rows that begins at `row` by all panels. */
-static void tiles_rows(struct tiles_block *t, int row)
+static void tiles_rows(tiles_block *t, int row)
 {
-    const struct int8_block *b = t->b;
-    const int panels = rapt__ceil_div(b->columns, LANES);
-    t->row = row, t->rows = rapt__min(b->rows - row, TILES_BLOCK);
-    t->tall = rapt__ceil_div(t->rows, TILE_ROWS);
+    const struct int8_block *b = t->block;
+    tiles_begin(t, row);
     for (int r = 0; r < t->rows && t->rest; r++)
         memcpy(t->q_rest + r * TILE_BYTES,
                b->q + (row + r) * b->q_row + (ptrdiff_t)t->steps * TILE_BYTES, t->rest);
-    tiles_shape(t);
-    if (t->tall == 2)
-        tiles_square(t, panels);
-    else
-        tiles_wide(t, panels);
+    tiles_panels(t);
 }
 
 static void tiles_gemm(const struct int8_block *b)
@@ -175,8 +101,8 @@ static void tiles_gemm(const struct int8_block *b)
         TILES_FEW.gemm(b);
         return;
     }
-    struct tiles_block t; /* buffers need no initial values except the zeros that pad the rest */
-    t.b = b, t.start = int8_start_of(b), t.panel = (ptrdiff_t)rapt__int8_panel(b->depth);
+    tiles_block t; /* buffers need no initial values except the zeros that pad the rest */
+    t.block = b, t.start = int8_start_of(b), t.panel = (ptrdiff_t)rapt__int8_panel(b->depth);
     t.steps = b->depth / TILE_BYTES;
     t.rest = rapt__round_up_size((size_t)(b->depth % TILE_BYTES), INT8_GROUP);
     if (t.rest) memset(t.q_rest, 0, sizeof t.q_rest), memset(t.w_rest, 0, sizeof t.w_rest);

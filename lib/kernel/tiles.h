@@ -10,10 +10,11 @@
      tile_load(t,p,row)    loads a tile whose rows are `row` bytes apart
      tile_product(c,a,b)   adds the product of byte tiles a and b to the tile of sums c:
                            c[m][n] += sum over k and i of a[m][4 k + i] b[k][4 n + i]
-     tile_pairs(c,a,b)     adds the product of tiles a and b, of pairs of bf16 numbers, to the tile
-   c of floats, as a slice of BF16_TILES in kernel/bf16.h, except for the bits of NaNs; a[m][k] is
-   the k-th pair of row m, b[k][n] that of column n tile_store(t,sums)    stores a tile of sums as
-   rows of 16 tile_release()        clears the shapes, after which the thread has no tile state
+     tile_pairs(c,a,b)     adds the product of tiles a and b of bf16 pairs to the tile c of floats:
+                           a slice of BF16_TILES (kernel/bf16.h), but a NaN may have other bits;
+                           a[m][k] is the k-th pair of row m, and b[k][n] that of column n
+     tile_store(t,sums)    stores a tile of sums as rows of 16
+     tile_release()        clears the shapes, after which the thread has no tile state
 
    Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18, and
    volume 2, TDPBSSD, TDPBF16PS and LDTILECFG. */
@@ -27,7 +28,9 @@ enum {
     TILE_ROWS = 16,
     TILE_BYTES = 64, /* number of bytes in a row of a tile */
     TILE_SIZE = TILE_ROWS * TILE_BYTES,
-    TILE_SUMS = TILE_SIZE / 4 /* number of 32-bit sums in a tile */
+    TILE_SUMS = TILE_SIZE / 4,   /* number of 32-bit sums in a tile */
+    TILES_BLOCK = 2 * TILE_ROWS, /* maximum number of rows in a block */
+    TILES_PANELS = 4             /* maximum number of panels multiplied at a time */
 };
 
 /* The operand of tile_configure, as the processor defines it. Only the first eight elements of the
