@@ -90,8 +90,8 @@ static struct attend_row cached_row_of(const struct cache_reader *x, int i, int 
     return row;
 }
 
-/* Returns the keys and values of a key head in a cache of floats. If the cache is joint, sets
- *plain to describe its rows. */
+/* Returns the keys and values of a key head in a cache of floats. Also describes the rows of a
+   joint cache in *plain. */
 static struct attend_keys keys_of(const struct cache_reader *x, int sequence, int g,
                                   struct attend_plain *plain)
 {
@@ -116,7 +116,8 @@ static struct attend_keys keys_of(const struct cache_reader *x, int sequence, in
     return keys;
 }
 
-/* Calls attend for some keys of a cache in bf16 after the other. */
+/* Computes attention over a cache in bf16: widens WIDENED_KEYS keys at a time and calls the kernel
+   for them. It is called at least once, since it also writes the outputs of rows without keys. */
 static void attend_widened(const struct cache_reader *x, int sequence, int g, struct attend attend)
 {
     const struct cache *c = x->cache;
@@ -201,7 +202,7 @@ static void lay_out_kernel(struct arena *part, const void *what, void *to)
     if (b->a->distances.values)
         m->by_distance = rapt__arena_floats(part, ATTEND_ROWS, rapt__distance_row(b->a));
     rapt__widened_layout(part, b, WIDENED_KEYS, &m->widened);
-    if (!b->form.joint || b->form.bf16) return;
+    if (!rapt__cache_packs(b->form)) return;
     m->panels = rapt__arena_floats(part, ATTEND_BLOCK, b->width);
     m->non_finite = rapt__arena_take(part, ATTEND_BLOCK / LANES, 1);
 }

@@ -56,6 +56,13 @@ static inline uint16_t *rapt__cache_values_bf16(const struct cache *c, size_t pa
     return c->values_bf16 + panel * LANES * (size_t)rapt__padded(c->value_width);
 }
 
+/* Returns true if keys are packed before they are read: those of a joint cache in floats. In bf16,
+   rapt__cache_widen packs them. */
+static inline bool rapt__cache_packs(struct cache_form form)
+{
+    return form.joint && !form.bf16;
+}
+
 /* ---- bf16.c ---- */
 /* Rounds a key and a value and writes them to a lane of a panel; see rapt__cache_append. */
 void rapt__cache_round(const struct cache *c, const struct kernels *kernels, size_t panel, int lane,

@@ -28,8 +28,7 @@ void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to)
         rapt__talking_layout(part, b, false, &m->talking);
     else
         rapt__row_layout(part, b, false, &m->row);
-    bool packs = b->form.joint && !b->form.bf16;
-    m->panels = packs ? rapt__arena_floats(part, rows, b->width) : NULL;
+    m->panels = rapt__cache_packs(b->form) ? rapt__arena_floats(part, rows, b->width) : NULL;
     m->capacity = rows;
     rapt__widened_layout(part, b, rows * (rapt__talks(b->a) ? b->heads : 1), &m->widened);
 }
@@ -225,7 +224,8 @@ static void lay_out_weights(struct arena *part, const void *what, void *to)
     m->q_rows = rapt__arena_floats(part, rapt__round_up_size(b->width, LANES), 1);
     m->q_slots = rapt__arena_floats(part, ATTEND_SLOTS, b->width);
     m->weights = rapt__arena_floats(part, ATTEND_BLOCK, 1);
-    m->panels = b->form.joint ? rapt__arena_floats(part, ATTEND_BLOCK, b->width) : NULL;
+    m->panels =
+        rapt__cache_packs(b->form) ? rapt__arena_floats(part, ATTEND_BLOCK, b->width) : NULL;
     rapt__widened_layout(part, b, ATTEND_BLOCK, &m->widened);
 }
 
@@ -266,13 +266,12 @@ static void add_flash(const struct projected *p, const struct cache *c,
         if (c->form.bf16) {
             rapt__cache_widen(c, from, block.keys, &m.widened);
             task.key_panels = m.widened.keys;
+        } else if (c->form.joint) {
+            kernels->pack_columns(rapt__cache_keys(c, from), c->key_width, block.keys, c->key_width,
+                                  1, 0, rapt__ceil_div(block.keys, LANES), m.panels);
+            task.key_panels = m.panels;
         } else {
             task.key_panels = rapt__cache_keys(c, from);
-        }
-        if (c->form.joint && !c->form.bf16) {
-            kernels->pack_columns(task.key_panels, c->key_width, block.keys, c->key_width, 1, 0,
-                                  rapt__ceil_div(block.keys, LANES), m.panels);
-            task.key_panels = m.panels;
         }
         kernels->attend_weights(&block, &task);
         for (int s = 0; s < block.keys; s++) weights[key + s] += share * m.weights[s];
