@@ -27,8 +27,8 @@ mkdir "$scratch/bin"
 printf '#!/bin/sh\necho called >>"%s"\n' "$scratch/ldconfig" >"$scratch/bin/ldconfig"
 chmod +x "$scratch/bin/ldconfig"
 system() {
-    PATH=$scratch/bin:$PATH dpkg --instdir="$root" --admindir="$scratch/db" --log="$scratch/dpkg.log" --force-depends \
-        --force-script-chrootless "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+    PATH=$scratch/bin:$PATH:/usr/sbin:/sbin dpkg --instdir="$root" --admindir="$scratch/db" --log="$scratch/dpkg.log" \
+        --force-depends --force-script-chrootless "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 }
 
 system --install "$package"
