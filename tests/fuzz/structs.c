@@ -72,7 +72,9 @@ static void check_write(const union any *given, size_t own_size)
     free(exact);
 }
 
-/* Checks a problem of attention. Its pointers are invalid, so they are not passed. */
+/* Checks a problem of attention. Its pointers are invalid, so they are not passed.
+   tests/project/tables.py checks that this file names every pointer of the structs that it passes.
+ */
 static void check_attention(const union any *given)
 {
     rapt_attention a = given->attention;
@@ -80,7 +82,7 @@ static void check_attention(const union any *given)
     if (a.size > sizeof a) a.size = sizeof a;
     a.query_starts = a.key_starts = a.mask.key_counts = NULL;
     a.mask.allowed = NULL, a.mask.bias = NULL;
-    a.relative.slopes = a.relative.table = a.previous_weights = NULL;
+    a.relative.slopes = a.relative.table = a.previous_weights = NULL, a.expected = NULL;
     a.log_forget = a.talking_scores = a.talking_weights = NULL;
     a.sparse.globals = NULL, a.sparse.blocks = NULL;
     a.distances.keys = a.distances.queries = a.distances.values = NULL;
@@ -136,13 +138,19 @@ static void check_limits(const union any *given)
     require(bytes || counted.calls == 0 || status == RAPT_NO_MEMORY, "bytes, or a refusal");
 }
 
-static void check_trainer(const union any *options, const union any *limits)
+/* The pointer to the tunings is invalid. If it is not NULL, the bytes after the options are the
+   tunings. */
+static void check_trainer(const union any *given, const union any *limits)
 {
+    union any options = *given;
+    require(rapt_model_tensors(small_model()) <= SPACE - (int)sizeof options.train_options, "room");
+    if (options.train_options.tuning)
+        options.train_options.tuning = given->bytes + sizeof options.train_options;
     struct counted counted = {.fail_at = 0};
     const rapt_allocator allocator = counted_allocator(&counted);
     rapt_trainer *trainer = NULL;
     rapt_message why = {""};
-    rapt_status status = rapt_trainer_create(&trainer, small_model(), &options->train_options,
+    rapt_status status = rapt_trainer_create(&trainer, small_model(), &options.train_options,
                                              &limits->train_limits, &allocator, &why);
     require(!trainer && status != RAPT_OK && why.text[0], "no memory");
     require((status == RAPT_BAD_ARGUMENT) <= (counted.calls == 0), "refused at once");

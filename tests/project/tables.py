@@ -5,6 +5,8 @@ tests/api/calls.c has one row for every function that takes a pointer or a rapt_
 number of pointers. Likewise every pointer in a struct that functions take in arrays, or singly without a size, and every
 such argument.
 
+tests/fuzz/structs.c, which fills structs with any bytes, names every pointer of those that it passes to the library.
+
 lib/document/struct_size.c lists every struct exactly once, and no other.
 
 lib/model/config.def has the fields, types, order, ranges and defaults of rapt_config; lib/attention/learned.def has the
@@ -115,6 +117,25 @@ def structs(root):
     return 1 if wrong or len(declared) < 20 else 0
 
 
+def pointers_in(structs, name, path=""):
+    """Yields the paths, such as mask.bias, of the pointers in a struct and in the structs that it contains."""
+    for kind, star, member in structs.get(name, []):
+        if star:
+            yield path + re.sub(r"\[.*", "", member)
+        else:
+            yield from pointers_in(structs, kind, f"{path}{member}.")
+
+
+def fuzzed(root):
+    text, structs = (root / "tests/fuzz/structs.c").read_text(), structs_of(root)
+    passed = ["rapt_attention", "rapt_config", "rapt_limits", "rapt_train_options", "rapt_train_limits"]
+    pointers = [(name, path) for name in passed for path in pointers_in(structs, name)]
+    wrong = [f"{name}.{path}: tests/fuzz/structs.c passes it with any bytes" for name, path in pointers
+             if not re.search(rf"\.{re.escape(path)}\b", text)]
+    print("\n".join([*wrong, f"{len(pointers)} pointers in structs that are fuzzed, {len(wrong)} complaints"]))
+    return 1 if wrong or len(pointers) < 15 else 0
+
+
 POWERS = {str(2 ** n): f"2^{n}" for n in range(10, 25)}
 
 
@@ -211,4 +232,4 @@ def config(root):
 
 
 judge_config()
-sys.exit(max([check(pathlib.Path(sys.argv[1])) for check in (calls, structs, config)]))
+sys.exit(max([check(pathlib.Path(sys.argv[1])) for check in (calls, structs, fuzzed, config)]))
