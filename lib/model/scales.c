@@ -55,22 +55,22 @@ static bool take_float(const char **at, float *value)
     return take_word(at, word) && rapt__float_read(word, value) && *value >= 0;
 }
 
-/* Returns the value of a hexadecimal digit, or a number above 15. */
-static unsigned digit_of(char c)
-{
-    const unsigned decimal = (unsigned char)c - (unsigned)'0';
-    const unsigned letter = (unsigned char)c - (unsigned)'a';
-    return decimal < 10 ? decimal : letter < 6 ? letter + 10 : 16;
-}
+/* 16 + the value of each hexadecimal digit, and 0 for other characters. Digits and letters
+   alternate at random, so branches would be mispredicted. */
+/* clang-format off */
+static const unsigned char digit_of[256] = {
+    ['0'] = 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+    ['a'] = 26, 27, 28, 29, 30, 31};
+/* clang-format on */
 
 /* Reads 8 digits. Returns false unless they are the bits of a finite float that is not negative. */
 static bool read_each(const char *text, float *scale)
 {
     uint32_t bits = 0;
     for (int i = 0; i < DIGITS; i++) {
-        const uint32_t digit = digit_of(text[i]);
-        if (digit > 15) return false;
-        bits = bits << 4 | digit;
+        const uint32_t digit = digit_of[(unsigned char)text[i]];
+        if (!digit) return false;
+        bits = bits << 4 | (digit & 15);
     }
     memcpy(scale, &bits, sizeof *scale);
     return bits < 0x7f800000;
