@@ -280,9 +280,9 @@ void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const
    integers. */
 static bool restorable(const int8_t *row, int count, float factor)
 {
-    int8_t least = 0;
-    for (int k = 0; k < count; k++) least = row[k] < least ? row[k] : least;
-    return least > INT8_MIN && factor >= 0x1p-100f && factor <= 0x1p100f;
+    unsigned char found = 0; /* becomes 1 at INT8_MIN */
+    for (int k = 0; k < count; k++) found |= row[k] == INT8_MIN;
+    return !found && factor >= 0x1p-100f && factor <= 0x1p100f;
 }
 
 bool rapt__int8_set_integers(const struct int8_rows *to, int first, int count, const int8_t *rows,
