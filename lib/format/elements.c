@@ -258,11 +258,23 @@ static void reverse(unsigned char *bytes, size_t count, size_t size)
         }
 }
 
+/* Reads the stored floats [first, first + count) without a copy. */
+static rapt_status read_floats(struct element_reading *r, size_t first, size_t count, float *data)
+{
+    const size_t at = r->entry->begin + first * sizeof *data;
+    rapt_status status = read_at(r->file, r->entry, at, data, count * sizeof *data, r->why);
+    if (status != RAPT_OK) return status;
+    rapt__to_little(data, count);
+    return apply_scales(r->file, r->entry, &r->window, first, count, data, r->why);
+}
+
 /* Converts the stored elements [first, first + count) and writes them to every `step`-th element of
    the output, starting at element `to`. */
 static rapt_status convert(struct element_reading *r, size_t first, size_t count, size_t to,
                            size_t step)
 {
+    if (r->floats && step == 1 && r->dtype->to_float == from_f32 && !r->entry->big_endian)
+        return read_floats(r, first, count, r->floats + to);
     unsigned char bytes[CHUNK];
     float floats[SPREAD] = {0};
     int64_t integers[SPREAD] = {0};

@@ -113,7 +113,7 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
                                rapt_message *why);
 /* Checks all sources, and checks that their names are nonempty, UTF-8 and distinct. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why);
-void rapt__to_little(float *data, size_t count); /* converts to little-endian, in place */
+void rapt__to_little(float *data, size_t count); /* to little-endian or back, in place */
 /* Converts `count` 4-byte words to little-endian, in place. The words consist of elements of
    `element` bytes (1, 2 or 4). */
 void rapt__elements_to_little(float *words, size_t count, size_t element);
