@@ -88,37 +88,95 @@ struct entmax {
     float tau, rest;            /* the threshold is tau + rest */
 };
 
-/* Returns p, and sets *inverse to 1 / u where p is not 0. */
-static inline vf entmax_of(vf x, const struct entmax *e, vf *inverse)
-{
-    const vf least = vf_splat(0x1p-60f), tau = vf_splat(e->tau);
-    vf h = vf_mul(vf_sub(x, vf_splat(e->max)), vf_splat(e->order));
-    vf u = vf_sub(h, tau), lost = vf_sub(vf_sub(h, vf_add(u, tau)), vf_splat(e->rest));
-    vf above = vf_max(least, u); /* NaN if u is NaN */
-    *inverse = vf_div(vf_splat(1), above);
-    vf log = vf_fma(lost, *inverse, vf_log_normal(above));
-    vf p = vf_exp2(vf_mul(log, vf_splat(e->exponent)));
-    return vf_select(vf_less(u, least), vf_zero(), p);
-}
-
 struct entmax_sums { /* sums of p, p / u and p / u^2 */
     float sum, slope, curve;
 };
 
+static inline vf entmax_least(void)
+{
+    return vf_splat(0x1p-60f); /* below this, p is 0 */
+}
+
+/* Returns u, and sets *lost to its rounding error and *inverse to 1 / u where p is not 0. */
+static inline vf entmax_above(vf x, const struct entmax *e, vf *lost, vf *inverse)
+{
+    const vf tau = vf_splat(e->tau);
+    vf h = vf_mul(vf_sub(x, vf_splat(e->max)), vf_splat(e->order));
+    vf u = vf_sub(h, tau);
+    *lost = vf_sub(vf_sub(h, vf_add(u, tau)), vf_splat(e->rest));
+    *inverse = vf_div(vf_splat(1), vf_max(entmax_least(), u));
+    return u;
+}
+
+/* Returns log2 p, which is -infinity where p is 0. */
+static inline vf entmax_log(vf u, vf lost, vf inverse, const struct entmax *e)
+{
+    vf above = vf_max(entmax_least(), u); /* NaN if u is NaN */
+    vf log = vf_fma(lost, inverse, vf_log_normal(above));
+    return vf_select(vf_less(u, entmax_least()), vf_splat(-INFINITY),
+                     vf_mul(log, vf_splat(e->exponent)));
+}
+
+/* Returns p, and sets *inverse to 1 / u where p is not 0. */
+static inline vf entmax_of(vf x, const struct entmax *e, vf *inverse)
+{
+    vf lost, u = entmax_above(x, e, &lost, inverse);
+    return vf_exp2(entmax_log(u, lost, *inverse, e));
+}
+
+/* p is the result of a chain of about fifty dependent instructions, and a processor overlaps only a
+   few such chains. Blocks of scores are therefore computed in three short loops over their vectors,
+   for u, log2 p and p. */
+enum { ENTMAX_BLOCK = 8 * LANES };
+
+/* Sets p[ENTMAX_BLOCK] to log2 p, and inverse[ENTMAX_BLOCK] as entmax_above does. */
+static inline void entmax_log_block(const float *x, const struct entmax *e, float *p,
+                                    float *inverse)
+{
+    float lost[ENTMAX_BLOCK];
+    for (int i = 0; i < ENTMAX_BLOCK; i += LANES) {
+        vf rest, divided;
+        vf_store(p + i, entmax_above(vf_load(x + i), e, &rest, &divided));
+        vf_store(lost + i, rest);
+        vf_store(inverse + i, divided);
+    }
+    for (int i = 0; i < ENTMAX_BLOCK; i += LANES)
+        vf_store(p + i, entmax_log(vf_load(p + i), vf_load(lost + i), vf_load(inverse + i), e));
+}
+
+struct entmax_lanes {
+    vf sum, slope, curve;
+};
+
+static inline void entmax_add(struct entmax_lanes *s, vf p, vf inverse)
+{
+    vf share = vf_mul(p, inverse);
+    s->sum = vf_add(s->sum, p);
+    s->slope = vf_add(s->slope, share);
+    s->curve = vf_fma(share, inverse, s->curve);
+}
+
 /* Sets p and returns its sums. */
 static struct entmax_sums entmax_sums(const float *x, int n, const struct entmax *e, float *p)
 {
-    vf sum = vf_zero(), slope = vf_zero(), curve = vf_zero();
-    for (int i = 0; i < n; i += LANES) {
-        const size_t left = (size_t)(n - i);
-        vf inverse, v = entmax_of(vf_load_partial(x + i, left, -INFINITY), e, &inverse);
-        vf_store_partial(p + i, v, left);
-        vf share = vf_mul(v, inverse);
-        sum = vf_add(sum, v);
-        slope = vf_add(slope, share);
-        curve = vf_fma(share, inverse, curve);
+    struct entmax_lanes s = {vf_zero(), vf_zero(), vf_zero()};
+    float inverse[ENTMAX_BLOCK];
+    int i = 0;
+    for (; i + ENTMAX_BLOCK <= n; i += ENTMAX_BLOCK) {
+        entmax_log_block(x + i, e, p + i, inverse);
+        for (int j = 0; j < ENTMAX_BLOCK; j += LANES) {
+            vf v = vf_exp2(vf_load(p + i + j));
+            vf_store(p + i + j, v);
+            entmax_add(&s, v, vf_load(inverse + j));
+        }
     }
-    return (struct entmax_sums){vf_sum(sum), vf_sum(slope), vf_sum(curve)};
+    for (; i < n; i += LANES) {
+        const size_t left = (size_t)(n - i);
+        vf divided, v = entmax_of(vf_load_partial(x + i, left, -INFINITY), e, &divided);
+        vf_store_partial(p + i, v, left);
+        entmax_add(&s, v, divided);
+    }
+    return (struct entmax_sums){vf_sum(s.sum), vf_sum(s.slope), vf_sum(s.curve)};
 }
 
 static float lane_of(vf v)
@@ -175,7 +233,7 @@ static float entmax_move(const float *x, int n, const struct entmax *from, doubl
                          float *p)
 {
     struct entmax to = *from;
-    const vf least = vf_splat(0x1p-60f), times = vf_splat(step / from->order);
+    const vf times = vf_splat(step / from->order);
     const vf second = vf_splat(0.5f * (1 - from->order)), one = vf_splat(1);
     vf sum = vf_zero();
     tau += (double)step;
@@ -185,7 +243,7 @@ static float entmax_move(const float *x, int n, const struct entmax *from, doubl
         vf score = vf_load_partial(x + i, left, -INFINITY), v = vf_load_partial(p + i, left, 0);
         vf u = vf_sub(vf_mul(vf_sub(score, vf_splat(from->max)), vf_splat(from->order)),
                       vf_splat(from->tau));
-        vf r = vf_div(times, vf_max(least, u)), inverse;
+        vf r = vf_div(times, vf_max(entmax_least(), u)), inverse;
         vm close = vm_and(vf_less(vf_splat(0.125f), r), vf_less(vf_zero(), v));
         v = vm_bits(close) ? entmax_of(score, &to, &inverse)
                            : vf_mul(v, vf_fnma(r, vf_fnma(r, second, one), one));
