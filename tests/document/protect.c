@@ -272,6 +272,11 @@ static void test_prose(void **state)
         {"like `3 x 5` it", "gosta 3 ou 5", {0, 1, 1, 1}, "gosta `3 x 5` 3 ou 5"},
         {"it is {a} {b}", "ele {x} {y}", {0, 2, 3}, "ele {a} {b}"},
         {"7 is {name}", "5 7", {2, 0}, "{name} 5 7"},
+        /* the beginning of the first address, but also the whole second one */
+        {"http://a.org/xy or http://a.org/x",
+         "ou http://a.org/x",
+         {1, 2},
+         "http://a.org/xy ou http://a.org/x"},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         struct crafted *c = &cases[i];
