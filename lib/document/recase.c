@@ -55,7 +55,7 @@ static bool is_apostrophe(uint32_t c)
 struct word_reader {
     rapt_text text;
     const struct mark *marks; /* [count] */
-    size_t count, next;       /* marks before `next` end before the word */
+    size_t count, next;       /* marks[next] is the first guard after the word */
     bool after;               /* letters, digits or protected text have been passed */
 };
 struct case_word { /* a run of letters and digits outside of guards, which may contain
@@ -250,10 +250,8 @@ static void lower_word(struct lowering *l, const struct case_word *w, enum lette
 static bool is_unusable(const struct lowering *l, const struct glossary_match *term)
 {
     const struct word_reader *r = &l->in;
-    const bool fits = term->form.size <= CASE_GROWS * (term->end - term->begin);
-    for (size_t i = r->next; i < r->count && r->marks[i].text.begin < term->end; i++)
-        if (r->marks[i].kind == MARK_GUARD) return true;
-    return !fits;
+    const bool guarded = r->next < r->count && r->marks[r->next].text.begin < term->end;
+    return guarded || term->form.size > CASE_GROWS * (term->end - term->begin);
 }
 
 /* If a term of the glossary begins with this word, appends the term as the glossary spells it, but

@@ -196,17 +196,26 @@ static void test_protected(void **state)
 
 static void test_glossary(void **state)
 {
-    static const char entries[] = "New York\tx\nTom\tx\ndog house\tx\nIT\tx\texact\nI/O PORT\tx\n";
+    static const char entries[] = "New York\tx\nTom\tx\ndog house\tx\nIT\tx\texact\nI/O PORT\tx\n"
+                                  "Red {N} Hat\tx\n";
     (void)state;
     rapt_glossary *g = NULL;
     assert_int_equal(rapt_glossary_create(&g, (rapt_text){entries, sizeof entries - 1}, NULL, NULL),
                      RAPT_OK);
     const rapt_document_options options = {.size = sizeof options, .glossary = g};
+    const rapt_document_options bare = {.size = sizeof bare, .glossary = g, .unprotected = 1};
+    const rapt_document_options html = {
+        .size = sizeof html, .glossary = g, .format = RAPT_DOCUMENT_FORMAT_HTML};
     check(&options, NULL, "WHERE IS TOM IN NEW YORK", "Where is Tom in New York|",
           "YORK NEW IN TOM IS WHERE");
     check(&options, NULL, "DOG HOUSE AND IT TEAM", "Dog house and IT team|",
           "TEAM IT AND HOUSE DOG");
     check(&options, NULL, "THE I/O PORT", "The I/O PORT|", "PORT I/O THE");
+    /* Terms may contain markup, but not protected text. */
+    check(&html, NULL, "<p>IN NEW <b>YORK</b></p>", "In New York|", "<p><b>YORK</b> NEW IN</p>");
+    check(&options, NULL, "THIS RED {N} HAT", "This red {N} hat|", "HAT {N} RED THIS");
+    check(&options, NULL, "HERE TOM HAS {N}", "Here Tom has {N}|", "{N} HAS TOM HERE");
+    check(&bare, NULL, "THIS RED {N} HAT", "This Red {N} Hat|", "HAT {N} RED THIS");
     rapt_glossary_free(g);
 }
 
