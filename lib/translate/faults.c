@@ -56,18 +56,6 @@ static bool equal_texts(rapt_text a, rapt_text b)
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Returns true if the characters on both sides of a position in a text belong to the same word. In
-   scripts without spaces between words, always returns false. */
-static bool within_word(rapt_text text, size_t at)
-{
-    size_t start, next = at;
-    if (at == 0 || at == text.size) return false;
-    const uint32_t before = rapt__character_before(text, at, &start);
-    const uint32_t after = rapt__utf8_next(text.bytes, text.size, &next);
-    return rapt__in_word(before) && rapt__in_word(after) && !rapt__is_unspaced(before) &&
-           !rapt__is_unspaced(after);
-}
-
 /* Returns the number of times that a part occurs in a text. Occurrences do not overlap, and those
    that begin or end within a word do not count. */
 static size_t occurrences(rapt_text text, rapt_text part)
@@ -75,7 +63,7 @@ static size_t occurrences(rapt_text text, rapt_text part)
     size_t count = 0;
     for (size_t at = 0; part.size > 0 && at + part.size <= text.size;) {
         const bool here = memcmp(text.bytes + at, part.bytes, part.size) == 0 &&
-                          !within_word(text, at) && !within_word(text, at + part.size);
+                          rapt__is_boundary(text, at) && rapt__is_boundary(text, at + part.size);
         count += here;
         at += here ? part.size : 1;
     }

@@ -4,12 +4,12 @@
 
 #include <setjmp.h>
 
-enum { POSITIONS = 64, TEXTS = 12, BEAMS = 3, END = 2, FIRST = 70 };
+enum { POSITIONS = 64, TEXTS = 12, BEAMS = 3, END = 2, FIRST = 68 /* the letter A */ };
 
 /* ---- what is a fault ---- */
 
 struct spelled {
-    const char *target; /* one letter per token */
+    const char *target; /* one byte per token */
     size_t source_count;
     int faults;
 };
@@ -19,7 +19,7 @@ static void spell(void *user, int source, const int32_t *ids, int count, float *
     const struct spelled *s = user;
     const bool ends = (size_t)count >= strlen(s->target);
     (void)source, (void)ids, (void)vocab;
-    logits[ends ? END : FIRST + s->target[count] - 'A'] += 1000;
+    logits[ends ? END : FIRST + (unsigned char)s->target[count] - 'A'] += 1000;
 }
 
 static int take_faults(void *user, const rapt_translation *t)
@@ -30,11 +30,18 @@ static int take_faults(void *user, const rapt_translation *t)
     return 0;
 }
 
-/* Returns the faults of a translation of a source; both are written as one letter per token. */
-static int faults_of(const char *source, const char *target)
+/* Returns the faults of a translation of a source; both are written as one byte per token. Bytes
+   `opaque` of the source must be copied. */
+static int faults_with(const char *source, rapt_span opaque, const char *target)
 {
     const rapt_translator_options made = {.size = sizeof made, .beams = 1, .max_length_factor = 40};
-    const rapt_translate_call call = {.size = sizeof call, .logits = spell, .mend = 1};
+    const size_t starts[] = {0, opaque.end > opaque.begin};
+    const rapt_translate_call call = {.size = sizeof call,
+                                      .logits = spell,
+                                      .mend = 1,
+                                      .copy = 1,
+                                      .opaque = &opaque,
+                                      .opaque_starts = starts};
     struct spelled s = {target, strlen(source), 0};
     const rapt_text text = {source, strlen(source)};
     rapt_translator *t = small_translator_make("faults", POSITIONS, &made);
@@ -43,6 +50,11 @@ static int faults_of(const char *source, const char *target)
         fail_msg("%s", why.text);
     rapt_translator_free(t);
     return s.faults;
+}
+
+static int faults_of(const char *source, const char *target)
+{
+    return faults_with(source, (rapt_span){0, 0}, target);
 }
 
 static void test_repeats(void **state)
@@ -71,6 +83,29 @@ static void test_lengths(void **state)
     assert_int_equal(faults_of("ABCDEFGH", "ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGH"), 0);
     assert_int_equal(faults_of("A", "XXXXXXXXXXXXX"), RAPT_FAULT_LONG | RAPT_FAULT_REPEATS);
     assert_int_equal(faults_of("ABCDEFGHIJKL", ""), RAPT_FAULT_EMPTY);
+}
+
+/* A part of a longer word is not a copy. Scripts without spaces have no longer words. */
+static void test_copies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *target;
+        int faults;
+    } cases[] = {
+        {"HAT", 0},
+        {"A (HAT)", 0},
+        {"HATS HAT", 0},
+        {"\xE7\x8B\xACHAT\xE7\x8B\xAC", 0}, /* U+72AC */
+        {"CAP", RAPT_FAULT_LOST},
+        {"HATS", RAPT_FAULT_LOST},
+        {"TOPHAT", RAPT_FAULT_LOST},
+        {"A HATBAND", RAPT_FAULT_LOST},
+        {"HAT\xC3\xA9 A", RAPT_FAULT_LOST}, /* U+00E9 */
+    };
+    for (int i = 0; i < COUNT(cases); i++)
+        assert_int_equal(faults_with("ABCDE HAT", (rapt_span){6, 9}, cases[i].target),
+                         cases[i].faults);
 }
 
 /* ---- what a second search makes of them ---- */
@@ -295,10 +330,10 @@ static void test_refusal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_repeats),      cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_mended_loops), cmocka_unit_test(test_mended_lengths),
-        cmocka_unit_test(test_remaining),    cmocka_unit_test(test_left),
-        cmocka_unit_test(test_refusal),
+        cmocka_unit_test(test_repeats),        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_copies),         cmocka_unit_test(test_mended_loops),
+        cmocka_unit_test(test_mended_lengths), cmocka_unit_test(test_remaining),
+        cmocka_unit_test(test_left),           cmocka_unit_test(test_refusal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
