@@ -7,7 +7,8 @@
 
 enum { POSITIONS = 12 };
 
-static rapt_translator *translator_with(int positions, const rapt_allocator *allocator)
+static rapt_translator *translator_with(int positions, const rapt_translator_options *options,
+                                        const rapt_allocator *allocator)
 {
     char folder[TEMPORARY], path[TEMPORARY + 8];
     rapt_translator *t = NULL;
@@ -15,7 +16,7 @@ static rapt_translator *translator_with(int positions, const rapt_allocator *all
     assert_non_null(temporary_folder(folder));
     snprintf(path, sizeof path, "%s/model", folder);
     small_translator_file(path, positions, 3);
-    if (rapt_translator_load(&t, path, NULL, allocator, &why)) fail_msg("%s", why.text);
+    if (rapt_translator_load(&t, path, options, allocator, &why)) fail_msg("%s", why.text);
     remove(path);
     rmdir(folder);
     return t;
@@ -23,7 +24,7 @@ static rapt_translator *translator_with(int positions, const rapt_allocator *all
 
 static rapt_translator *small_translator(const rapt_allocator *allocator)
 {
-    return translator_with(POSITIONS, allocator);
+    return translator_with(POSITIONS, NULL, allocator);
 }
 
 struct compared {
@@ -100,6 +101,26 @@ static void test_sentences(void **state)
         assert_true(c.sentences > 4 && c.continued > 0);
         assert_true((c.faulty > 0) == (max > 0));
     }
+    rapt_translator_free(t);
+    rapt_translator_free(other);
+}
+
+/* Sentences are measured as the model reads them: each of these has few bytes, but more tokens than
+   the model has positions, before and after a preprocessor has replaced U+2026 with three stops. */
+static void test_preprocessed(void **state)
+{
+    (void)state;
+    static const char text[] = "xyzzy, xyzzy, xyzzy.\n\nA\xE2\x80\xA6 q\xE2\x80\xA6 "
+                               "q\xE2\x80\xA6 q\xE2\x80\xA6 q\xE2\x80\xA6\n\nYes";
+    const rapt_translator_options opus = {.size = sizeof opus, .preprocess = RAPT_PREPROCESS_OPUS};
+    rapt_translator *t = translator_with(POSITIONS, &opus, NULL);
+    rapt_translator *other = translator_with(POSITIONS, &opus, NULL);
+    struct compared c = {.other = other, .document = {text, sizeof text - 1}, .mend = true};
+    rapt_message why = {""};
+    if (rapt_document_translate(t, c.document, NULL, compare_piece, &c, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(c.done, c.document.size);
+    assert_true(c.continued > 1);
     rapt_translator_free(t);
     rapt_translator_free(other);
 }
@@ -185,8 +206,8 @@ static void test_recased(void **state)
     char text[200] = "";
     for (int i = 0; i < COUNT(capitals); i++) strcat(strcat(text, capitals[i][0]), "\n");
     enum { ENOUGH = 64 }; /* positions; no sentence is cut */
-    struct recased r = {.other = translator_with(ENOUGH, NULL)};
-    rapt_translator *t = translator_with(ENOUGH, NULL);
+    struct recased r = {.other = translator_with(ENOUGH, NULL, NULL)};
+    rapt_translator *t = translator_with(ENOUGH, NULL, NULL);
     rapt_message why = {""};
     const rapt_document_options options = {.size = sizeof options, .log_probabilities = 1};
     if (rapt_document_translate(t, (rapt_text){text, strlen(text)}, &options, see_recased, &r,
@@ -292,7 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sentences), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_recased),   cmocka_unit_test(test_glossary),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_preprocessed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
