@@ -212,7 +212,8 @@ static inline int put_tensor(struct bytes *b, int version, const rapt_model *mod
     their_name(t.name, name, sizeof name);
     if (version == 1) oldest_name(name, sizeof name);
     assert_int_equal(rapt_model_read(model, index, data, NULL), RAPT_OK);
-    if (strstr(name, "relative_attention_bias")) return put_biases(b, version, name, data, t);
+    if (strstr(name, "relative_attention_bias") && !is_changed(change, name))
+        return put_biases(b, version, name, data, t);
     if (!change->name || strcmp(change->name, name) != 0) {
         put_rows(b, version, name, data, t, 0, gated ? rows / 2 : rows), count++;
         if (gated) {
@@ -285,7 +286,9 @@ static inline void put_model(struct bytes *b, int version, const rapt_model *mod
     put_number(&number, (uint64_t)count, 4);
     memcpy(b->data + at, number.data, 4);
     if (version < 3) return;
-    const bool second = c->relative_bias && c->decoder_layers == 2;
+    const bool second =
+        c->relative_bias && c->decoder_layers == 2 &&
+        !is_changed(change, "decoder/layer_0/self_attention/relative_attention_bias");
     put_number(b, (c->tie == RAPT_TIE_ALL ? 2u : c->tie == RAPT_TIE_OUTPUT) + second, 4);
     if (second) put_string(b, "decoder/layer_1/self_attention/relative_attention_bias");
     if (second) put_string(b, "decoder/layer_0/self_attention/relative_attention_bias");

@@ -41,6 +41,10 @@ static void test_t5(void **state)
         {{"decoder/layer_1/attention/queries_scale", 0, 0.5f},
          "decoder/layer_1/attention/queries_scale is 0.5, neither 1 nor 1 / sqrt(3)"},
         {{"decoder/scale_outputs", 0, INFINITY}, "decoder/scale_outputs is inf"},
+        {{"decoder/layer_0/self_attention/relative_attention_bias", WITHOUT, 0},
+         "the biases of the first layer of the decoder are missing or not a matrix"},
+        {{"encoder/layer_0/self_attention/relative_attention_bias", 5, 0},
+         "the biases of the first layer of the encoder are missing or not a matrix"},
     };
     char folder[256];
     const struct change none = {.name = NULL};
