@@ -161,14 +161,15 @@ const int *rapt__import_tokens(const struct import_settings *s, const char *key,
 
 static rapt_status read_whole(struct import *i, const char *key, const char *text, int *value)
 {
+    const char *digits = text + (*text == '-');
+    const size_t count = strspn(digits, "0123456789");
     long long sum = 0;
-    for (const char *at = text; *at; at++) {
-        if (*at < '0' || *at > '9' || sum > INT_MAX)
-            return rapt__import_bad(i, "%s is %.60s, not an integer", key, text);
-        sum = 10 * sum + (*at - '0');
-    }
-    if (!*text || sum > INT_MAX)
-        return rapt__import_bad(i, "%s is \"%.60s\", not an integer", key, text);
+    if (count == 0 || digits[count])
+        return rapt__import_bad(i, "%s is %.60s, not an integer", key, *text ? text : "\"\"");
+    for (size_t n = 0; n < count && sum <= INT_MAX; n++) sum = 10 * sum + (digits[n] - '0');
+    if (*text == '-' || sum > INT_MAX)
+        return rapt__import_bad(i, "%s is %.60s; it must be an integer from 0 to %d", key, text,
+                                INT_MAX);
     *value = (int)sum;
     return RAPT_OK;
 }
