@@ -77,7 +77,7 @@ static cblas_sgemm_fn *open_openblas(const char *name, rapt_message *why)
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *reason = dlerror();
-        rapt__fail(why, RAPT_BAD_ARGUMENT, "OpenBLAS cannot be loaded: %s", reason ? reason : name);
+        rapt__fail(why, RAPT_BAD_ARGUMENT, "%s", reason ? reason : name);
         return NULL;
     }
     if (!find_function(library, "cblas_sgemm", &sgemm, sizeof sgemm) ||
@@ -93,18 +93,23 @@ static cblas_sgemm_fn *open_openblas(const char *name, rapt_message *why)
     return NULL;
 }
 
-/* Loads OpenBLAS. The caller must hold the mutex. */
+/* Loads OpenBLAS, and otherwise explains why under each of its names. The caller must hold the
+   mutex. */
 static rapt_status load_openblas(rapt_message *why)
 {
     cblas_sgemm_fn *sgemm = NULL;
+    rapt_message reasons[OPENBLAS_NAMES];
     if (atomic_load(&openblas.sgemm)) return RAPT_OK;
     if (!openblas_has_space())
         return rapt__fail(why, RAPT_NO_MEMORY,
                           "OpenBLAS needs 640 MB of address space: raise the limit (ulimit -v)");
     for (int i = 0; i < OPENBLAS_NAMES && !sgemm; i++)
-        sgemm = open_openblas(openblas_names[i], why);
+        sgemm = open_openblas(openblas_names[i], &reasons[i]);
     atomic_store(&openblas.sgemm, sgemm);
-    return sgemm ? RAPT_OK : RAPT_BAD_ARGUMENT;
+    if (sgemm) return RAPT_OK;
+    const bool differ = strcmp(reasons[0].text, reasons[1].text) != 0;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "OpenBLAS cannot be loaded: %s%s%s", reasons[0].text,
+                      differ ? "; " : "", differ ? reasons[1].text : "");
 }
 
 rapt_status rapt__openblas_load(rapt_message *why)

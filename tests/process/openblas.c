@@ -78,8 +78,12 @@ static int with_little_space(rapt_model *model)
     return why.text[0] ? 0 : 5;
 }
 
-/* While no file can be opened, OpenBLAS must be refused with RAPT_BAD_ARGUMENT and a reason. Once
-   files can be opened again, it must load. */
+#ifndef RAPT_OPENBLAS_PATH
+#define RAPT_OPENBLAS_PATH "libopenblas.so.0"
+#endif
+
+/* While no file can be opened, OpenBLAS must be refused with RAPT_BAD_ARGUMENT and a reason that
+   gives each of its names. Once files can be opened again, it must load. */
 static int without_files(rapt_model *model)
 {
     struct rlimit before, none;
@@ -88,7 +92,9 @@ static int without_files(rapt_model *model)
     if (number < 0 || close(number) || getrlimit(RLIMIT_NOFILE, &before)) return 2;
     none = before, none.rlim_cur = (rlim_t)number;
     if (setrlimit(RLIMIT_NOFILE, &none)) return 3;
-    if (ask(model, &why) != RAPT_BAD_ARGUMENT || !strstr(why.text, "OpenBLAS")) return 4;
+    if (ask(model, &why) != RAPT_BAD_ARGUMENT) return 4;
+    if (!strstr(why.text, "OpenBLAS cannot be loaded: " RAPT_OPENBLAS_PATH ": ")) return 8;
+    if (!strstr(why.text, " libopenblas.so.0: ")) return 9;
     if (setrlimit(RLIMIT_NOFILE, &before)) return 5;
     why.text[0] = 0;
     if (mapped("libopenblas")) return 6;
