@@ -144,9 +144,10 @@ size_t rapt_model_parameters(const rapt_model *model)
 
 size_t rapt_model_bytes(const rapt_model *model)
 {
-    return model ? sizeof *model + model->arena.size + model->weights.size + model->map.size +
-                       model->notes.size
-                 : 0;
+    if (!model) return 0;
+    const struct model_notes *notes = &model->notes;
+    return sizeof *model + model->arena.size + model->weights.size + model->map.size + notes->size +
+           notes->scale_count * sizeof *notes->scale_lines;
 }
 
 /* ---- parameters by index ---- */

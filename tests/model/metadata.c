@@ -115,21 +115,26 @@ static void read_own_scales(rapt_model **model, char *text)
     }
 }
 
-/* A line for each row of each parameter, in an order that mixes them. */
+/* A line for each row of each parameter, in an order that mixes them. The index of the lines is
+   memory of the model, which metadata under another key does not have. */
 static void test_scales(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&small_configs[1], 1);
     const int tensors = rapt_model_tensors(model);
     char *text = malloc(1 << 20);
-    size_t at = 0;
+    size_t at = 0, lines = 0;
     for (int row = 0; row < 64; row++)
         for (int i = tensors; i-- > 0;) {
             const rapt_tensor t = rapt_model_tensor(model, i);
             if (row % 7 == 3 || row >= t.rows) continue;
             at += (size_t)sprintf(text + at, "%s %d 1 %d %d\n", t.name, row, 1 + i, 1 + row);
+            lines++;
         }
-    model = reload(model, &(const rapt_metadata){"rapt.scales", text}, 1);
+    model = reload(model, &(const rapt_metadata){"rapt.Scales", text}, 1);
+    const size_t bytes = rapt_model_bytes(model);
+    model = reload(model, (const rapt_metadata[]){{"rapt.Scales", NULL}, {"rapt.scales", text}}, 2);
+    assert_int_equal(rapt_model_bytes(model), bytes + lines * sizeof(size_t));
     for (int i = 0; i < tensors; i++) {
         const int rows = rapt_model_tensor(model, i).rows;
         float *scales = malloc(2 * (size_t)rows * sizeof *scales), *alphas = scales + rows;
