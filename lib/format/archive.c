@@ -74,21 +74,25 @@ bool rapt__archive_has(const struct archive *archive, const char *name)
 void rapt__archive_list(const struct archive *archive, const char *folder, disk_visit_fn *visit,
                         void *user)
 {
+    char path[2 * DISK_NAME];
     const size_t above = strlen(folder);
     const char *last = NULL; /* the last name visited; members of the same folder are adjacent */
     size_t last_size = 0;
+    if (above > DISK_NAME) return;
+    memcpy(path, folder, above);
     for (size_t n = 0; n < archive->zip.count; n++) {
         const char *name = archive->zip.members[n].name;
         if (strncmp(name, folder, above) != 0 || !name[above]) continue;
         name += above;
-        char one[DISK_NAME];
         const size_t size = strcspn(name, "/");
-        if (size >= sizeof one || (last && size == last_size && memcmp(name, last, size) == 0))
+        if (size >= DISK_NAME || (last && size == last_size && memcmp(name, last, size) == 0))
             continue;
-        memcpy(one, name, size);
-        one[size] = 0;
+        memcpy(path + above, name, size);
+        path[above + size] = 0;
         last = name, last_size = size;
-        if (!visit(user, one)) return;
+        /* A file with the same name as a folder has been visited, perhaps before other names. */
+        if (name[size] && rapt__zip_find(&archive->zip, path)) continue;
+        if (!visit(user, path + above)) return;
     }
 }
 

@@ -125,8 +125,9 @@ rapt_status rapt__archive_open(struct archive **archive, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
 void rapt__archive_close(struct archive *archive); /* NULL is allowed */
 bool rapt__archive_has(const struct archive *archive, const char *name);
-/* Visits the names in a folder, as rapt__disk_list does, but skips names of DISK_NAME bytes or
-   more. `folder` is "" or ends in '/'. */
+/* Visits the names in a folder, as rapt__disk_list does, each of them once, but skips names of
+   DISK_NAME bytes or more. `folder` is "" or ends in '/' and has at most DISK_NAME bytes; a longer
+   one is treated as empty. */
 void rapt__archive_list(const struct archive *archive, const char *folder, disk_visit_fn *visit,
                         void *user);
 /* Reads a member into memory and makes it a source, which the caller must close and which remains

@@ -1,10 +1,10 @@
 /* compressed.c - files that are compressed: zip, gzip and zstd. */
 #define _XOPEN_SOURCE 700
 
-#include "craft.h"
+#include "archive.h"
 
 /* ---- archive: tests that a zip file has the files that another program put into it, and no
-   others. The packages of import/argos test all else. ---- */
+   others, and that none is listed twice. The packages of import/argos test all else. ---- */
 
 static void test_members(void **state)
 {
@@ -35,6 +35,44 @@ static void test_absent_file(void **state)
     assert_int_equal(rapt__archive_open(&archive, "/absent.argosmodel", NULL, &why), RAPT_NO_FILE);
     assert_non_null(strstr(why.text, "/absent.argosmodel"));
     assert_null(archive);
+}
+
+static void put_file(const char *path, const struct bytes *b)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(b->data, 1, b->size, file), b->size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static bool join_name(void *names, const char *name)
+{
+    strcat(strcat(names, name), "|");
+    return true;
+}
+
+/* A file and a folder may have the same name. Between them come names such as a-b, since - precedes
+   the slash of a folder. */
+static void test_same_names(void **state)
+{
+    const struct member members[] = {{"b/a/d", "b/a/d", {NULL, 0}, 0, 0, 0, 0, 0},
+                                     {"b/a-b", "b/a-b", {NULL, 0}, 0, 0, 0, 0, 0},
+                                     {"b/a", "b/a", {NULL, 0}, 0, 0, 0, 0, 0},
+                                     {"b/a/c", "b/a/c", {NULL, 0}, 0, 0, 0, 0, 0}};
+    static const char *const lists[][2] = {
+        {"", "b|"}, {"b/", "a|a-b|"}, {"b/a/", "c|d|"}, {"a/", ""}};
+    struct archive *zip = NULL;
+    rapt_message why = {""};
+    struct bytes b = archive(members, 4);
+    put_file(*state, &b);
+    if (rapt__archive_open(&zip, *state, NULL, &why)) fail_msg("%s", why.text);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char names[64] = "";
+        rapt__archive_list(zip, lists[i][0], join_name, names);
+        assert_string_equal(names, lists[i][1]);
+    }
+    rapt__archive_close(zip);
+    free(b.data);
 }
 
 /* ---- compressed: tests that files of gzip and zstd are inflated, and that damaged ones, ones with
@@ -81,10 +119,7 @@ enum { KINDS = 2 };
 static rapt_status open_bytes(const char *path, const struct bytes *b, struct disk_source *source,
                               const rapt_allocator *allocator, rapt_message *why)
 {
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(b->data, 1, b->size, file), b->size);
-    assert_int_equal(fclose(file), 0);
+    put_file(path, b);
     return rapt__disk_open_inflated(source, path, allocator, why);
 }
 
@@ -276,7 +311,7 @@ int main(void)
         cmocka_unit_test(test_members),      cmocka_unit_test(test_absent_file),
         cmocka_unit_test(test_same),         cmocka_unit_test(test_written_by_zstd),
         cmocka_unit_test(test_damaged_gzip), cmocka_unit_test(test_damaged_zstd),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_same_names),
     };
     return cmocka_run_group_tests(tests, make_model_path, remove_model_path);
 }
