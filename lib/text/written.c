@@ -205,6 +205,14 @@ static bool sum_is_right(const char *text, size_t size, size_t *body)
     return memcmp(text + *body, sum, SUM_SIZE + 1) == 0;
 }
 
+/* Checks that a tokenizer whose parts end at `at` is not followed by other bytes. */
+static rapt_status check_end(size_t body, size_t at, rapt_message *why)
+{
+    if (at == body) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer ends at byte %zu, but has %zu bytes", at,
+                      body);
+}
+
 static rapt_status read_merges(const char *text, size_t body, size_t at, int32_t *left,
                                int32_t *right, int32_t merges, rapt_message *why)
 {
@@ -213,10 +221,7 @@ static rapt_status read_merges(const char *text, size_t body, size_t at, int32_t
             !take_number(text, body, &at, RAPT__VOCAB_MAX, &right[m]))
             return rapt__fail(why, RAPT_BAD_FILE, "merge %d of the tokenizer cannot be read",
                               (int)m);
-    if (at != body)
-        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer does not end after its %d merges",
-                          (int)merges);
-    return RAPT_OK;
+    return check_end(body, at, why);
 }
 
 static rapt_status create_pairs(rapt_tokenizer **tokenizer, const char *text, size_t body,
@@ -344,9 +349,7 @@ static rapt_status create_names(rapt_tokenizer **tokenizer, const char *text, si
         status = take_bytes(text, body, &at, &rest, &size, allocator, why);
     if (!status && kind == NAMES_MERGES)
         status = take_merges(text, body, &at, &source.merges, &rest, &size, allocator, why);
-    if (!status && at != body)
-        status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer does not end after its %d names",
-                            source.count);
+    if (!status) status = check_end(body, at, why);
     if (kind == NAMES_PIECES && size) source.pieces = (rapt_text){rest, size};
     if (!status) status = rapt__tokenizer_list(tokenizer, &source, allocator, why);
     if (names) rapt__free(allocator, names, source.size + 1);
@@ -363,8 +366,7 @@ static rapt_status create_moses(rapt_tokenizer **tokenizer, const char *text, si
     rapt_status status = take_names(text, body, &at, &source, &names, allocator, why);
     if (!status) status = take_bytes(text, body, &at, &code, &code_size, allocator, why);
     if (!status) status = take_bytes(text, body, &at, &file, &size, allocator, why);
-    if (!status && at != body)
-        status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer does not end after its merges");
+    if (!status) status = check_end(body, at, why);
     source.moses = (struct moses_source){{file, size}, {code, code_size}};
     if (!status) status = rapt__tokenizer_list(tokenizer, &source, allocator, why);
     if (names) rapt__free(allocator, names, source.size + 1);

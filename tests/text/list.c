@@ -309,7 +309,7 @@ static void test_refusals(void **state)
         {"rapt-list 1 2 2 YQA= 0  ", "2 names"},
         {"rapt-list 1 0 0  0  ", "0 names"},
         {"rapt-list 1 1 2 YWE= 0  ", "1 names"},
-        {"rapt-list 1 1 2 YQA= 0  x", "1 names"},
+        {"rapt-list 1 1 2 YQA= 0  x", "ends at byte 24, but has 25 bytes"},
         {"rapt-list 1 1 2 YQA= 2 YQA= ", ""},
         {"rapt-list 1 2 4 YQBhAA== 0  ", "both \"a\""},
         {"rapt-wordpiece 1 1 6 W1VOS10A 8 ", "options are wrong"},
