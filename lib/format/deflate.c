@@ -329,19 +329,40 @@ static rapt_status replace_by_inflated(struct disk_source *source, bool zstd,
     return RAPT_OK;
 }
 
-rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
-                                     const rapt_allocator *allocator, rapt_message *why)
+enum packing { PACKING_NONE, PACKING_GZIP, PACKING_ZSTD };
+
+/* Sets *by to how the contents are compressed, according to their first bytes. */
+static rapt_status find_packing(const struct disk_source *source, enum packing *by,
+                                rapt_message *why)
 {
     static const unsigned char gzip[2] = {0x1F, 0x8B};
     unsigned char first[4];
+    *by = PACKING_NONE;
+    if (source->size < sizeof first) return RAPT_OK;
+    rapt_status status = rapt__disk_read(source, 0, first, sizeof first, why);
+    if (status) return status;
+    if (rapt__is_zstd(first))
+        *by = PACKING_ZSTD;
+    else if (source->size >= GZIP_MIN && memcmp(first, gzip, sizeof gzip) == 0)
+        *by = PACKING_GZIP;
+    return RAPT_OK;
+}
+
+rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
+                                     const rapt_allocator *allocator, rapt_message *why)
+{
+    enum packing by, again = PACKING_NONE;
     rapt_status status = rapt__disk_open(source, path, why);
     if (status != RAPT_OK) return status;
     rapt__budget_add(allocator, source->size);
-    if (source->size < sizeof first) return RAPT_OK;
-    status = rapt__disk_read(source, 0, first, sizeof first, why);
-    const bool zstd = !status && rapt__is_zstd(first);
-    if (zstd || (!status && source->size >= GZIP_MIN && memcmp(first, gzip, sizeof gzip) == 0))
-        status = replace_by_inflated(source, zstd, allocator, why);
+    status = find_packing(source, &by, why);
+    if (!status && by) {
+        status = replace_by_inflated(source, by == PACKING_ZSTD, allocator, why);
+        if (!status) status = find_packing(source, &again, why);
+        if (again)
+            status = rapt__fail(why, RAPT_BAD_FILE, "%s is compressed twice: decompress it once",
+                                source->label.text);
+    }
     if (status != RAPT_OK) rapt__disk_close(source);
     return status;
 }

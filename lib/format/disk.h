@@ -43,8 +43,9 @@ struct disk_source {
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
 /* Opens a file like rapt__disk_open and adds its size to the allocator's budget. A file that is
    compressed with gzip (one member) or zstd is inflated into memory. Returns RAPT_BAD_FILE if it is
-   damaged, inflates to more than four times its size plus 4 MB, or has too large a window (see
-   zstd.c), or if the library was built without the decompressor. Defined in deflate.c. */
+   damaged, inflates to more than four times its size plus 4 MB, has too large a window (see zstd.c)
+   or is compressed twice, or if the library was built without the decompressor. Defined in
+   deflate.c. */
 rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);

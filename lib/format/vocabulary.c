@@ -357,8 +357,10 @@ static rapt_status open_source(struct vocabulary **vocabulary, const struct disk
 static bool has_ending(const char *path, const char *end)
 {
     size_t length = strlen(path), tail = strlen(end);
-    if (length > 3 && strcmp(path + length - 3, ".gz") == 0) length -= 3;
-    if (length > 4 && strcmp(path + length - 4, ".zst") == 0) length -= 4;
+    if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
+        length -= 3;
+    else if (length > 4 && strcmp(path + length - 4, ".zst") == 0)
+        length -= 4;
     return length >= tail && strncmp(path + length - tail, end, tail) == 0;
 }
 

@@ -251,6 +251,20 @@ static void test_damaged_gzip(void **state)
     free(b.data);
 }
 
+static void test_twice(void **state)
+{
+    for (int k = 0; k < KINDS; k++)
+        for (int n = 0; n < KINDS; n++) {
+            struct bytes inner = {NULL, 0}, b = {NULL, 0};
+            if (lacks(kinds[k], *state)) continue;
+            kinds[n]->put(&inner, same, sizeof same, sizeof same);
+            kinds[k]->put(&b, (const char *)inner.data, inner.size, inner.size);
+            refuse_file(*state, &b, "is compressed twice: decompress it once");
+            free(inner.data);
+            free(b.data);
+        }
+}
+
 /* A file of blocks that each repeat one byte 128 KB times. */
 static void put_bomb(struct bytes *b, int blocks)
 {
@@ -312,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_same),         cmocka_unit_test(test_written_by_zstd),
         cmocka_unit_test(test_damaged_gzip), cmocka_unit_test(test_damaged_zstd),
         cmocka_unit_test(test_memory),       cmocka_unit_test(test_same_names),
+        cmocka_unit_test(test_twice),
     };
     return cmocka_run_group_tests(tests, make_model_path, remove_model_path);
 }
