@@ -46,6 +46,7 @@ SIGNATURES = {  # result, arguments
     "ours_model_free": (None, [WORK]),
     "ours_translator_create": (WORK, [ctypes.c_char_p] + [ctypes.c_int] * 5),
     "ours_translator_length": (ctypes.c_int, []),
+    "ours_translator_sentences": (ctypes.c_int, []),
     "ours_translator_sources": (ctypes.c_char_p, [WORK]),
     "ours_translator_run": (ctypes.c_char_p, [WORK]),
     "ours_translator_tokens": (ctypes.c_int, [WORK]),

@@ -317,6 +317,13 @@ int ours_translator_length(void)
     return TOKENS;
 }
 
+/* Returns the number of sources, which is also the largest number of translators. */
+EXPORT int ours_translator_sentences(void);
+int ours_translator_sentences(void)
+{
+    return SENTENCES;
+}
+
 /* Returns the sources, owned by the work. */
 EXPORT const char *ours_translator_sources(const struct translator_work *w);
 const char *ours_translator_sources(const struct translator_work *w)

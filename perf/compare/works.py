@@ -38,7 +38,6 @@ OTHERS = 0.07  # share of translations that may differ: if two hypotheses are eq
 
 
 SEARCHES = ((1, 1), (1, 16), (4, 16))  # beams, batch
-SENTENCES = 32  # of ours_model.c
 Peers = collections.namedtuple("Peers", "torch onednn ort ct2")  # modules or libraries, or None
 
 
@@ -124,10 +123,12 @@ def translate_file(tools, ct2):
     """Translates in the precision in which the folder is stored, and in floats if it is another one. CTranslate2 gets a
     replica of one thread for each thread, which is faster than one replica with all threads. rapt gets one translator
     with all threads and, in further rows, a translator of one thread for each thread."""
-    stored = ct2.Translator(tools[0].model, device="cpu").compute_type
+    options, _, ours, threads = tools
+    most = min(threads, ours.c.ours_translator_sentences())
+    stored = ct2.Translator(options.model, device="cpu").compute_type
     for kind in sorted({"float32", stored}):
         for beams, batch in SEARCHES:
-            for translators in sorted({1, min(tools[-1], SENTENCES)}):
+            for translators in sorted({1, most}):
                 yield translate_file_row(tools, ct2, kind, beams, batch, translators)
 
 
