@@ -90,6 +90,8 @@ void rapt__memory_streamed(const rapt_allocator *allocator, void *memory, size_t
    nothing. */
 bool rapt__times(size_t a, size_t b, size_t *product);
 bool rapt__plus(size_t a, size_t b, size_t *sum);
+/* Returns a * b, or SIZE_MAX if it overflows. No arena has room for SIZE_MAX items. */
+size_t rapt__product(size_t a, size_t b);
 
 /* Doubles *capacity, the number of items of `size` bytes that an array has room for, or sets it to
    8 if it is 0. Returns a larger copy of the array and frees the old one. If there is no memory

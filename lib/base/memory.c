@@ -101,6 +101,13 @@ bool rapt__plus(size_t a, size_t b, size_t *sum)
     return true;
 }
 
+size_t rapt__product(size_t a, size_t b)
+{
+    size_t product = SIZE_MAX;
+    (void)rapt__times(a, b, &product);
+    return product;
+}
+
 void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t size)
 {
     enum { FIRST = 8 };

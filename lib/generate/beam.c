@@ -16,8 +16,9 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
                          struct arena *arena)
 {
     size_t batch = (size_t)l->batch, beams = (size_t)l->beams, slots = batch * beams;
-    size_t length = rapt__round_up_size((size_t)l->target_length, LANES), tokens = slots * length,
-           picks = slots * (beams + 1), rows = rapt__max_size(slots, (size_t)l->target_tokens);
+    size_t length = rapt__round_up_size((size_t)l->target_length, LANES),
+           tokens = rapt__product(slots, length), picks = rapt__product(slots, beams + 1),
+           rows = rapt__max_size(slots, (size_t)l->target_tokens);
     m->live = rapt__arena_take(arena, tokens, sizeof *m->live);
     m->next = rapt__arena_take(arena, tokens, sizeof *m->next);
     m->done = rapt__arena_take(arena, tokens, sizeof *m->done);

@@ -244,12 +244,12 @@ static inline struct stack_caches rapt__session_caches(rapt_session *s)
 }
 
 /* Returns the number of head positions that monotonic cross-attention stores, over all layers and
-   targets. */
+   targets, or SIZE_MAX if it overflows. */
 static inline size_t rapt__positions_count(const rapt_session *s)
 {
     const rapt_config *c = &s->model->config;
-    return (size_t)c->decoder_layers * (size_t)s->limits.batch * (size_t)s->limits.beams *
-           (size_t)c->heads;
+    const size_t targets = (size_t)s->limits.batch * (size_t)s->limits.beams;
+    return rapt__product(rapt__product((size_t)c->decoder_layers, targets), (size_t)c->heads);
 }
 
 static inline struct exec_context rapt__session_exec(rapt_session *s, struct team *team)

@@ -101,7 +101,7 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
 /* Lays out the states of a recurrent decoder. */
 static void lay_out_states(rapt_session *s, int slots, struct arena *arena)
 {
-    size_t rows = (size_t)s->model->layout.decoder.count * (size_t)slots;
+    size_t rows = rapt__product((size_t)s->model->layout.decoder.count, (size_t)slots);
     size_t floats = rapt__state_floats(&s->model->config);
     s->self = (struct cache_state){.sequences = slots};
     s->self.states = rapt__arena_floats(arena, rows, floats);
@@ -119,7 +119,7 @@ static void lay_out_monotonic(rapt_session *s, struct arena *arena)
     m->starts = s->source_starts;
     m->rows = (size_t)s->limits.source_tokens;
     m->targets = s->limits.batch * s->limits.beams;
-    m->keys = rapt__arena_floats(arena, layers * m->rows, (size_t)(row.k + row.v));
+    m->keys = rapt__arena_floats(arena, rapt__product(layers, m->rows), (size_t)(row.k + row.v));
     size_t positions = rapt__positions_count(s);
     m->positions = rapt__arena_take(arena, positions, sizeof *m->positions);
     m->spare = rapt__arena_take(arena, positions, sizeof *m->spare);
@@ -129,11 +129,12 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
 {
     const rapt_limits *l = &s->limits;
     int slots = l->batch * l->beams;
-    size_t self = (size_t)slots * rapt__ceil_div_size((size_t)l->target_length, LANES);
+    size_t self =
+        rapt__product((size_t)slots, rapt__ceil_div_size((size_t)l->target_length, LANES));
     if (s->model->config.decoder_recurrence)
         lay_out_states(s, slots, arena);
     else
-        lay_out_cache_state(s, &s->self, false, slots, self, self * LANES, arena);
+        lay_out_cache_state(s, &s->self, false, slots, self, rapt__product(self, LANES), arena);
     if (s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
     if (s->model->config.monotonic) {
         lay_out_monotonic(s, arena);
@@ -141,7 +142,8 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
     }
     /* Each source may leave its last panel partly empty. */
     size_t tokens = (size_t)l->source_tokens, cross = tokens / LANES + (size_t)l->batch;
-    lay_out_cache_state(s, &s->cross, true, l->batch, cross, tokens * (size_t)l->beams, arena);
+    lay_out_cache_state(s, &s->cross, true, l->batch, cross,
+                        rapt__product(tokens, (size_t)l->beams), arena);
 }
 
 /* Returns the size in bytes of the workspace for the decoder's self- or cross-attention. */
@@ -171,11 +173,11 @@ static size_t workspace_of(const rapt_session *s, int rows)
                            : cached_bytes(s, i == 2, l->threads);
         if (there[i]) max = rapt__max_size(max, bytes);
     }
-    return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);
+    return rapt__max_size(max, rapt__product(s->weights_workspace, (size_t)l->threads));
 }
 
-/* Returns the size in bytes, a multiple of 64, of one member's workspace for reading the decoder's
-   attention weights. */
+/* Returns the size in bytes of one member's workspace for reading the decoder's attention weights:
+   a multiple of 64, as every size of an arena is, or SIZE_MAX if it overflows. */
 static size_t weights_workspace_of(const rapt_session *s)
 {
     const rapt_config *c = &s->model->config;
@@ -184,7 +186,7 @@ static size_t weights_workspace_of(const rapt_session *s)
     size_t max = 0;
     for (int cross = 0; cross < 2; cross++)
         if (there[cross]) max = rapt__max_size(max, cached_bytes(s, cross, 1));
-    return rapt__round_up_size(max, 64);
+    return max;
 }
 
 /* Lays out enough memory for the alignments of any search. A search with fewer sources may have
@@ -198,8 +200,8 @@ static void lay_out_record(rapt_session *s, struct arena *arena)
         size_t length = (size_t)rapt__session_target_capacity(s, sources);
         size_t tokens = rapt__min_size((size_t)l->source_tokens,
                                        (size_t)sources * (size_t)s->model->config.positions);
-        floats = rapt__max_size(floats, length * beams * tokens);
-        parents = rapt__max_size(parents, (length + 1) * (size_t)sources * beams);
+        floats = rapt__max_size(floats, rapt__product(rapt__product(length, beams), tokens));
+        parents = rapt__max_size(parents, rapt__product(length + 1, (size_t)sources * beams));
     }
     rapt__record_layout(&s->record, floats, parents, arena);
 }

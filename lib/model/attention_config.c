@@ -145,8 +145,8 @@ size_t rapt__attention_bytes_of(const rapt_config *c, const struct attention_use
     rapt_attention spec = rapt__attention_of(c, which);
     spec.queries = spec.keys = c->positions;
     spec.threads = threads;
-    return rapt__attention_workspace_spec(&spec, batch, rows, keys,
-                                          which->cross && c->alignment_layer);
+    return rapt__bytes_or_max(rapt__attention_workspace_spec(&spec, batch, rows, keys,
+                                                             which->cross && c->alignment_layer));
 }
 
 size_t rapt__attention_bytes(const rapt_config *c, bool decoder, int batch, int rows,
@@ -155,13 +155,13 @@ size_t rapt__attention_bytes(const rapt_config *c, bool decoder, int batch, int 
     const struct attention_use self = {.decoder = decoder},
                                cross = {.decoder = true, .cross = true};
     int longest = c->positions ? rapt__min(rows, c->positions) : rows;
+    if (!rows) return 0;
     size_t one = decoder && rapt__decoder_is_linear(c)
                      ? rapt__linear_bytes(c, longest, true, threads)
                      : rapt__attention_bytes_of(c, &self, batch, rows, rows, threads);
-    size_t two = 0;
-    if (source_rows) two = rapt__attention_bytes_of(c, &cross, batch, rows, source_rows, threads);
-    if (rows && (!one || (source_rows && !two))) return SIZE_MAX; /* the size overflows size_t */
-    return one > two ? one : two;
+    if (!source_rows) return one;
+    return rapt__max_size(one,
+                          rapt__attention_bytes_of(c, &cross, batch, rows, source_rows, threads));
 }
 
 void rapt__attention_learning(rapt_attention *a, const struct pass *p)

@@ -73,7 +73,7 @@ static rapt_status check_block_limits(const rapt_block *b, rapt_message *why)
 }
 
 /* Returns a workspace size in bytes that suffices for every attention sublayer of the layer, for
-   sequences of any lengths within the limits, or SIZE_MAX if the size overflows. */
+   sequences of any lengths within the limits. */
 static size_t workspace_bytes(const rapt_block *b)
 {
     const rapt_block_limits *l = &b->limits;
@@ -89,7 +89,6 @@ static size_t workspace_bytes(const rapt_block *b)
                            ? rapt__linear_bytes(&c, l->rows, true, l->threads)
                            : rapt__attention_bytes_of(&c, &which, l->batch, l->rows,
                                                       cross ? l->source_rows : l->rows, l->threads);
-        if (!bytes) return SIZE_MAX;
         max = rapt__max_size(max, bytes);
     }
     return max;

@@ -145,22 +145,28 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
 /* Returns true if this is the normalizer of self-attention or, in an encoder-decoder, of
    cross-attention. */
 bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by);
-/* Returns the workspace size of one attention sublayer in bytes, or 0 if the size overflows size_t.
-   If config->positions is not 0, no sequence may have more tokens than that. */
+/* Replaces the 0 of attention.h for a workspace whose size overflows with SIZE_MAX, for which no
+   arena has room. The functions below return SIZE_MAX, too: the larger of two sizes is then also
+   too large. */
+static inline size_t rapt__bytes_or_max(size_t bytes)
+{
+    return bytes ? bytes : SIZE_MAX;
+}
+/* Returns the workspace size of one attention sublayer in bytes. If config->positions is not 0, no
+   sequence may have more tokens than that. */
 size_t rapt__attention_bytes_of(const rapt_config *config, const struct attention_use *which,
                                 int batch, int rows, int keys, int threads);
 /* Returns a workspace size in bytes that suffices for every attention sublayer of the encoder or
-   decoder, or SIZE_MAX if the size overflows. If source_rows is 0, there is no cross-attention. */
+   decoder. If source_rows is 0, there is no cross-attention. */
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);
 
 /* ---- recurrence.c: linear attention and the recurrent unit of the decoder ---- */
-/* Returns the workspace size in bytes for sequences of at most `rows` rows, or 0 if the size
-   overflows size_t. Without `learning`, the size does not suffice for backward and does not depend
-   on rows. */
+/* Returns the workspace size in bytes for sequences of at most `rows` rows. Without `learning`, the
+   size does not suffice for backward and does not depend on rows. */
 size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, int threads);
-/* Returns the number of floats that a recurrent decoder stores for each target and layer, or 0 if
-   the decoder is not recurrent. */
+/* Returns the number of floats that a recurrent decoder stores for each target and layer: 0 if the
+   decoder is not recurrent, SIZE_MAX if the number overflows. */
 size_t rapt__state_floats(const rapt_config *config);
 
 /* ---- monotonic.c: monotonic attention of the decoder to the source ---- */
@@ -168,8 +174,7 @@ size_t rapt__state_floats(const rapt_config *config);
 rapt_status rapt__monotonic_check(const rapt_config *config, rapt_message *why);
 /* Returns true if monotonic cross-attention has a softmax with queries and keys of its own. */
 bool rapt__monotonic_is_soft(const rapt_config *config);
-/* Returns the workspace size in bytes, or 0 if it overflows. Without `learning`, the size suffices
-   only for inference. */
+/* Returns the workspace size in bytes. Without `learning`, the size suffices only for inference. */
 size_t rapt__monotonic_bytes(const rapt_config *config, int batch, int rows, int keys,
                              bool learning, int threads);
 

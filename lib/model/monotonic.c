@@ -76,7 +76,7 @@ size_t rapt__monotonic_bytes(const rapt_config *c, int batch, int rows, int keys
     a.queries = c->positions ? rapt__min(rows, c->positions) : rows;
     a.keys = c->positions ? rapt__min(keys, c->positions) : keys;
     a.threads = threads;
-    return rapt__monotonic_workspace(&a, learning);
+    return rapt__bytes_or_max(rapt__monotonic_workspace(&a, learning));
 }
 
 /* Sets the queries, keys and values of a call, given q, the projections of the targets, and kv, the

@@ -52,7 +52,7 @@ size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, in
     rapt_linear_attention a = linear_spec(config);
     a.rows = rows;
     a.threads = threads;
-    return rapt__linear_workspace(&a, learning);
+    return rapt__bytes_or_max(rapt__linear_workspace(&a, learning));
 }
 
 size_t rapt__state_floats(const rapt_config *config)
@@ -61,7 +61,7 @@ size_t rapt__state_floats(const rapt_config *config)
     if (!rapt__decoder_is_linear(config)) return (size_t)config->width;
     const rapt_linear_attention a = linear_spec(config);
     size_t values = (size_t)a.value_width + (a.normalized != 0);
-    return (size_t)a.key_heads * (size_t)a.key_width * values;
+    return rapt__product((size_t)a.key_heads * (size_t)a.key_width, values);
 }
 
 static struct linear_call call_of(const struct step *s)

@@ -73,6 +73,9 @@ static void sizes_that_do_not_fit(void **state)
     struct arena sum = {0};
     for (int i = 0; i < 5; i++) rapt__arena_take(&sum, SIZE_MAX / 4, 1);
     assert_true(sum.overflow);
+    struct arena product = {0};
+    rapt__arena_take(&product, rapt__product(SIZE_MAX / 2, 3), 1);
+    assert_true(product.overflow);
 }
 
 static void one_or_the_other(void **state)
@@ -101,6 +104,9 @@ static void checked_arithmetic(void **state)
     assert_int_equal(out, 5);
     assert_true(rapt__times(SIZE_MAX, 1, &out) && out == SIZE_MAX);
     assert_true(rapt__times(0, SIZE_MAX, &out) && out == 0);
+    assert_true(rapt__product(3, 5) == 15 && rapt__product(SIZE_MAX, 0) == 0);
+    assert_true(rapt__product(SIZE_MAX / 2 + 1, 2) == SIZE_MAX);
+    assert_true(rapt__product(rapt__product(SIZE_MAX, 2), 3) == SIZE_MAX);
     assert_true(rapt__plus(SIZE_MAX, 0, &out) && out == SIZE_MAX);
 }
 

@@ -230,12 +230,67 @@ static void test_prompt(void **state)
     rapt_model_free(model);
 }
 
+/* ---- sizes that overflow 32 bits ---- */
+
+/* An allocator that refuses more than 64 MB. */
+static void *take_little(void *user, size_t bytes)
+{
+    (void)user;
+    return bytes > 64 << 20 ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void give_back(void *user, void *memory, size_t bytes)
+{
+    (void)user, (void)bytes;
+    free(memory);
+}
+
+static const rapt_allocator little = {take_little, give_back, NULL};
+
+/* Checks that a session is refused, and that its size is at least `bytes` or, if it overflows, 0.
+ */
+static void refuse_size(const rapt_config *config, const rapt_limits *limits, double bytes)
+{
+    rapt_session *session = (rapt_session *)(uintptr_t)1;
+    rapt_message why = {""};
+    rapt_model *model = small_model(config, 1);
+    const double size = (double)rapt_session_bytes(model, limits);
+    if (size != 0 && size < bytes) fail_msg("%g bytes, but %g are needed", size, bytes);
+    assert_int_equal(rapt_session_create(&session, model, limits, &little, &why), RAPT_NO_MEMORY);
+    assert_true(why.text[0] && (uintptr_t)session == 1);
+    rapt_model_free(model);
+}
+
+static void test_large(void **state)
+{
+    (void)state;
+    enum { WIDE = 1 << 16, BATCH = 1 << 20, BEAMS = 4, LENGTH = 1 << 14 };
+    const rapt_config decoder = {.size = sizeof decoder,
+                                 .kind = RAPT_KIND_DECODER_ONLY,
+                                 .target_vocab = 3,
+                                 .positions = LENGTH,
+                                 .width = 1,
+                                 .heads = 1,
+                                 .decoder_layers = 1,
+                                 .position = RAPT_POSITION_NONE};
+    rapt_config c = decoder;
+    /* the state of a head, of which there is a spare */
+    c.head_width = WIDE, c.decoder_recurrence = RAPT_RECURRENCE_LINEAR;
+    const rapt_limits one = {
+        .size = sizeof one, .batch = 1, .beams = 1, .target_length = 1, .threads = 1};
+    refuse_size(&c, &one, 2.0 * WIDE * WIDE * sizeof(float));
+    /* a token of each hypothesis and position */
+    const rapt_limits many = {
+        .size = sizeof many, .batch = BATCH, .beams = BEAMS, .target_length = LENGTH, .threads = 1};
+    refuse_size(&decoder, &many, (double)BATCH * BEAMS * LENGTH * sizeof(int32_t));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limits),         cmocka_unit_test(test_wrong_tokens),
         cmocka_unit_test(test_prompt),         cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_after_a_search),
+        cmocka_unit_test(test_after_a_search), cmocka_unit_test(test_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

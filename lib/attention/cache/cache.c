@@ -27,7 +27,7 @@ static void lay_out_panels(struct cache *c, size_t all, size_t separate, struct 
 void rapt__cache_layout(struct cache *cache, const struct cache *shape, size_t panels,
                         struct arena *arena)
 {
-    size_t n = (size_t)shape->sequences, all = panels * (size_t)shape->key_heads;
+    size_t n = (size_t)shape->sequences, all = rapt__product(panels, (size_t)shape->key_heads);
     assert(!shape->form.joint ||
            (shape->value_width % LANES == 0 && shape->value_width <= shape->key_width));
     *cache = *shape;
@@ -37,9 +37,10 @@ void rapt__cache_layout(struct cache *cache, const struct cache *shape, size_t p
     cache->counts = rapt__arena_take(arena, n, sizeof(int));
     cache->spare = rapt__arena_take(arena, n, sizeof(int));
     lay_out_panels(cache, all, shape->form.joint ? 0 : all, arena);
-    cache->forget = rapt__arena_floats(arena, panels * (size_t)shape->forget_heads, FORGET_PANEL);
-    cache->by_key =
-        rapt__arena_floats(arena, panels * (size_t)shape->distance_heads, shape->distance_panel);
+    cache->forget =
+        rapt__arena_floats(arena, rapt__product(panels, (size_t)shape->forget_heads), FORGET_PANEL);
+    cache->by_key = rapt__arena_floats(arena, rapt__product(panels, (size_t)shape->distance_heads),
+                                       shape->distance_panel);
     cache->stamps = rapt__arena_take(arena, panels, sizeof *cache->stamps);
     cache->copies = rapt__arena_take(arena, panels, 3 * sizeof(int));
 }
@@ -293,8 +294,8 @@ void rapt__history_layout(struct attention_history *l, int sequences, int heads,
     size_t n = (size_t)sequences, H = (size_t)heads;
     *l = (struct attention_history){.sequences = sequences, .heads = heads};
     l->offsets = rapt__arena_take(arena, n + 1, sizeof *l->offsets);
-    l->counts = rapt__arena_take(arena, n * H, sizeof(int));
-    l->old_counts = rapt__arena_take(arena, n * H, sizeof(int));
+    l->counts = rapt__arena_take(arena, rapt__product(n, H), sizeof(int));
+    l->old_counts = rapt__arena_take(arena, rapt__product(n, H), sizeof(int));
     l->weights = rapt__arena_floats(arena, floats, H);
     l->old = rapt__arena_floats(arena, floats, H);
 }

@@ -43,8 +43,8 @@ static void lay_out_backward(struct arena *part, const void *what, void *to)
 static double *lay_out_members(struct arena *arena, const struct monotonic_problem *m,
                                int team_size, struct gradient_memory *mine)
 {
-    double *offsets =
-        rapt__arena_take(arena, (size_t)m->a->batch * (size_t)m->a->heads, sizeof *offsets);
+    const size_t count = rapt__product((size_t)m->a->batch, (size_t)m->a->heads);
+    double *offsets = rapt__arena_take(arena, count, sizeof *offsets);
     rapt__arena_parts(arena, (size_t)team_size, lay_out_backward, m, mine, NULL);
     return offsets;
 }
