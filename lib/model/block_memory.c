@@ -100,7 +100,10 @@ static void block_lay_out(rapt_block *b, struct arena *arena)
     struct layer_parts parts = {.alone = b->alone};
     int rows = b->limits.rows, source_rows = b->limits.source_rows;
     for (int i = 0; i < b->parts_count; i++) parts.has[b->parts[i]] = true;
+    struct arena parameters = {0}; /* the caller's */
     rapt__layer_layout_make(&b->model.layout, c, b->decoder, &parts, arena);
+    rapt__arena_floats(&parameters, b->model.layout.floats, 1);
+    arena->overflow |= parameters.overflow;
     bool slopes = c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI;
     b->model.slopes = slopes ? rapt__arena_floats(arena, (size_t)rapt__maps(c), 1) : NULL;
     size_t distances = rapt__distances_sinusoids(c);

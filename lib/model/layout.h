@@ -90,7 +90,7 @@ struct layout {
     struct linear_offsets output; /* projection to logits; weight may be one of the tables */
     struct parameter *parameters;
     int count;
-    size_t floats;             /* size of the whole block */
+    size_t floats;             /* size of the whole block; SIZE_MAX if it overflows */
     enum layout_kind matrices; /* how parameters that are IN_PANELS in parameters.def are stored */
 };
 
@@ -157,7 +157,8 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, enum la
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
                              const struct layer_parts *parts, struct arena *arena);
 size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
-/* Returns the number of floats that a parameter takes up in the block, padded to whole vectors. */
+/* Returns the number of floats that a parameter takes up in the block, padded to whole vectors, or
+   SIZE_MAX if it overflows. */
 size_t rapt__parameter_floats(const struct parameter *p);
 /* Returns a parameter as a matrix in a block, without a bias. */
 struct linear rapt__parameter_matrix(const struct parameter *p, const float *block);

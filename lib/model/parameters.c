@@ -16,12 +16,13 @@ struct layout_pass {
 
 size_t rapt__parameter_floats(const struct parameter *p)
 {
-    size_t rows = (size_t)p->rows, columns = (size_t)p->columns, floats = rows * columns;
-    if (p->kind == IN_PANELS) floats = rapt__panels_size(rows, columns);
+    size_t rows = (size_t)p->rows, columns = (size_t)p->columns;
+    size_t whole = p->kind == IN_PANELS ? rapt__round_up_size(rows, LANES) : rows;
+    size_t floats = rapt__product(whole, columns);
     if (p->kind == IN_BYTES)
         floats = rapt__int8_weight_bytes(p->rows, p->columns) / sizeof(float) + rows;
     if (rapt__in_halves(p->kind)) floats = rapt__panels_size(rows, columns) / 2;
-    return rapt__round_up_size(floats, LANES);
+    return floats > SIZE_MAX - LANES ? SIZE_MAX : rapt__round_up_size(floats, LANES);
 }
 
 /* Returns the matrix [out][in] at offset `weight` of a block. */
@@ -69,7 +70,8 @@ static size_t offset(struct layout_pass *w, const char *scope, int layer, const 
             snprintf(p->name, sizeof p->name, "%s.layers.%d.%s", scope, layer, name);
     }
     w->layout->count++;
-    w->layout->floats += rapt__parameter_floats(p);
+    if (!rapt__plus(here, rapt__parameter_floats(p), &w->layout->floats))
+        w->layout->floats = SIZE_MAX;
     return here;
 }
 

@@ -283,6 +283,13 @@ static void test_large(void **state)
     const rapt_limits many = {
         .size = sizeof many, .batch = BATCH, .beams = BEAMS, .target_length = LENGTH, .threads = 1};
     refuse_size(&decoder, &many, (double)BATCH * BEAMS * LENGTH * sizeof(int32_t));
+    /* parameters */
+    c = decoder;
+    c.target_vocab = 1 << 24, c.width = 1 << 8;
+    rapt_model *model = (rapt_model *)(uintptr_t)1;
+    rapt_message why = {""};
+    assert_int_equal(rapt_model_create(&model, &c, 1, &little, &why), RAPT_NO_MEMORY);
+    assert_true(why.text[0] && (uintptr_t)model == 1);
 }
 
 int main(void)
