@@ -117,9 +117,9 @@ static rapt_status convert_all(struct converting *c, int threads, rapt_message *
     const struct row_sizes sizes = rapt__row_sizes(l);
     rapt_status status = RAPT_OK;
     c->share = LANES * sizes.columns + sizes.scratch;
-    const size_t bytes = (size_t)members * c->share * sizeof(float);
+    const size_t floats = rapt__product((size_t)members, c->share), bytes = floats * sizeof(float);
     c->factors = rapt__alloc(a, sizes.rows * sizeof *c->factors);
-    c->memory = rapt__alloc(a, bytes);
+    c->memory = floats <= SIZE_MAX / sizeof(float) ? rapt__alloc(a, bytes) : NULL;
     if (!c->factors || !c->memory)
         status = rapt__fail(why, RAPT_NO_MEMORY, "not enough memory to convert a model");
     for (c->index = 0; !status && c->index < l->count; c->index++) {
