@@ -210,7 +210,7 @@ static void test_memory(void **state)
     size_t floats = rapt_session_bytes(model, &limits);
     limits.bf16_cache = 1;
     size_t bf16 = rapt_session_bytes(model, &limits);
-    assert_true(bf16 > 0 && bf16 < floats * 6 / 10);
+    assert_true(bf16 > 0 && bf16 < floats / 10 * 6);
     rapt_model_free(model);
 }
 
