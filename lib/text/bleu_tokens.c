@@ -1,5 +1,5 @@
-/* bleu_tokens.c - separates the words of a text for BLEU, as the tokenizers of sacreBLEU 2.6 do. A
-   tokenizer is a list of substitutions, which are applied one after the other:
+/* bleu_tokens.c - tokenizes text for BLEU as sacreBLEU 2.6 does. A tokenizer is a list of
+   substitutions, which are applied one after the other:
 
        13a   as in NIST's mteval-v13a.pl, applied after the replacements of without_markup, with a
              space added at each end of the text:
@@ -11,10 +11,11 @@
              \P{N}\p{P}  ->  "1 2 "       \p{P}\P{N}  ->  " 1 2"       \p{S}  ->  " x "
        char  each character  ->  " x "
 
-   White space at the end of the text is removed first, and zh also removes it at the beginning.
-   A substitution matches one character or two adjacent ones, from left to right, and continues
-   after the match. In replacements, x or 1 and 2 stand for the matched characters. Each
-   substitution is a stage of a pipeline and holds back at most one character. */
+   White space at the end of the text is removed first, and zh also removes it at the beginning. A
+   substitution replaces one character or two adjacent characters. In the replacement, x stands for
+   a single character, and 1 and 2 stand for the first and the second of two. Matches are found from
+   left to right and do not overlap. Each substitution is a stage of a pipeline and holds back at
+   most one character. */
 #include "text/text.h"
 #include <string.h>
 
@@ -120,7 +121,7 @@ static const struct tokenizer {
     int stages;
     struct stage {
         bool (*first)(uint32_t c), (*second)(uint32_t c); /* `second` is NULL for one character */
-        const char *shape;                                /* 1 and 2 stand for the characters */
+        const char *shape; /* replacement; 1 and 2 stand for the characters */
     } stage[STAGES];
 } tokenizers[] = {
     [RAPT_BLEU_TOKENS_13A] = {true,
@@ -177,7 +178,7 @@ static void put(struct pipeline *pipeline, uint32_t c)
     }
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): at most STAGES deep. */
+/* NOLINTNEXTLINE(misc-no-recursion): at most STAGES levels deep. */
 static void feed(struct pipeline *pipeline, int at, uint32_t c)
 {
     if (at == pipeline->tokenizer->stages) {
@@ -220,7 +221,7 @@ static size_t replace(char *text, size_t size, const char *from, const char *to)
     return put_at;
 }
 
-/* Makes the replacements that mteval-v13a.pl makes before it separates words. Returns the new
+/* Makes the replacements that mteval-v13a.pl makes before it tokenizes the text. Returns the new
    size. */
 static size_t without_markup(char *text, size_t size)
 {

@@ -102,11 +102,11 @@ bool rapt__is_boundary(rapt_text text, size_t at)
 
 /* ---- lower case ----
 
-   rapt__lower converts text as Python's str.lower() does, with the simple mapping of each
-   character, except that U+0130 becomes two characters and a capital sigma at the end of a word
-   becomes a final sigma. Source: the Unicode Standard, sections 3.13 and 5.18, SpecialCasing.txt.
-   The mappings come from utf8proc. Without it (RAPT_HAVE_UTF8PROC undefined), only the Latin,
-   Greek, Cyrillic and Armenian scripts are converted. Bytes that are not valid UTF-8 are left
+   rapt__lower converts text as Python's str.lower() does: each character by its simple mapping,
+   except that U+0130 becomes two characters and a capital sigma at the end of a word becomes a
+   final sigma. Source: the Unicode Standard, sections 3.13 and 5.18, and SpecialCasing.txt. The
+   mappings come from utf8proc. Without it (RAPT_HAVE_UTF8PROC undefined), only the Latin, Greek,
+   Cyrillic and Armenian scripts are converted. Bytes that are not valid UTF-8 are left
    unchanged. */
 
 #ifdef RAPT_HAVE_UTF8PROC

@@ -170,7 +170,7 @@ size_t rapt_glossary_count(const rapt_glossary *g)
 
 struct glossary_reader {
     rapt_glossary *g;
-    size_t line; /* from 1 */
+    size_t line; /* line number, counted from 1 */
     rapt_message *why;
 };
 

@@ -1,4 +1,5 @@
-/* glossary.h - a glossary in memory, and the search for its entries in sentences (glossary.c). */
+/* glossary.h - a glossary in memory, and the search for its entries in sentences (glossary.c). A
+   source or target may have several forms, such as singular and plural. */
 #ifndef RAPT_LIB_TEXT_GLOSSARY_H
 #define RAPT_LIB_TEXT_GLOSSARY_H
 
@@ -10,7 +11,7 @@ enum { GLOSSARY_FORM = 255 }; /* maximum size of a form in bytes */
 
 struct glossary_entry {
     enum glossary_rule rule;
-    size_t line;        /* from 1 */
+    size_t line;        /* line number, counted from 1 */
     size_t first, last; /* its targets are targets[first .. last) */
 };
 struct glossary_source {
@@ -20,7 +21,7 @@ struct glossary_source {
 };
 struct rapt_glossary {
     rapt_allocator allocator;
-    char *bytes; /* [bytes_size] the text of all forms, and their keys */
+    char *bytes; /* [bytes_size] the text of all forms, and the keys of sources */
     size_t bytes_size, bytes_used;
     struct glossary_entry *entries;
     size_t count, entry_capacity;

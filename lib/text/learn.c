@@ -248,7 +248,7 @@ static bool merge_everywhere(struct learner *l, size_t pair)
     return rapt__pairs_offer(&l->pairs, before);
 }
 
-/* Finds the requested number of merges, or fewer if the words do not support that many. */
+/* Finds the requested number of merges, or fewer if no pair occurs twice any more. */
 static rapt_status find_merges(struct learner *l)
 {
     for (size_t w = 0; w < l->types.count; w++) l->bytes += l->types.types[w].size;

@@ -91,7 +91,8 @@ static bool continues(const struct list *l, int32_t id)
    no text, except the unknown token in lists that use neither a SentencePiece model nor byte-level
    BPE. With a SentencePiece model, U+2581 becomes a space, a byte piece becomes its byte, and
    language tokens have no text. With byte-level BPE, characters become the bytes that they
-   represent. WordPiece's "##" and the "@@" of BPE over Moses-tokenized words are left out. */
+   represent. WordPiece's "##" is left out. With BPE over Moses-tokenized words, "@@" is left out,
+   and "&apos;" and the like become characters. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);

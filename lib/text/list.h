@@ -1,6 +1,6 @@
-/* list.h - a vocabulary that is a list of names, as in other projects. Text is split into names by
-   a SentencePiece model, by WordPiece, by GPT-2's byte-level BPE, by BPE over Moses-tokenized
-   words, or at spaces. A list is constant after creation. */
+/* list.h - a vocabulary that is a list of names, such as the vocabulary file of another project.
+   Text is split into names by a SentencePiece model, by WordPiece, by GPT-2's byte-level BPE, by
+   BPE over Moses-tokenized words, or at spaces. A list is immutable. */
 #ifndef RAPT_LIB_TEXT_LIST_H
 #define RAPT_LIB_TEXT_LIST_H
 
@@ -95,7 +95,7 @@ size_t rapt__bytelevel_bytes(rapt_text name, char *to);
 size_t rapt__bytelevel_word_end(rapt_text text, size_t at);
 /* Returns true for white space as defined by Unicode. */
 bool rapt__bytelevel_space(uint32_t c);
-/* Sets up the arrays of l->bytes for pairs [2 * l->bytes.merges]. Returns RAPT_BAD_ARGUMENT if a
+/* Sets up the arrays of l->bytes from pairs [2 * l->bytes.merges]. Returns RAPT_BAD_ARGUMENT if a
    byte has no name or a merge is invalid. */
 rapt_status rapt__list_index_merges(struct list *l, const int32_t *pairs, rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT if the text is too long, and RAPT_NO_MEMORY if an allocation fails. */

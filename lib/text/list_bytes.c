@@ -1,6 +1,6 @@
 /* list_bytes.c - encodes text as names of a list, using GPT-2's byte-level BPE.
 
-   In names, each byte is spelled as a printable character. Words are the matches of this regular
+   In names, each byte is spelled as a visible character. Words are the matches of this regular
    expression, with the character classes of utf8proc's version of Unicode:
 
        's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
@@ -17,7 +17,8 @@
 
 /* ---- bytes as characters ---- */
 
-/* Bytes that are not printable in Latin-1 are represented by U+0100, U+0101, ..., in order. */
+/* Bytes that are not visible characters of Latin-1 are represented by U+0100, U+0101, ..., in
+   order. */
 enum { FIRST_RUN = '!', DELETE = 0x7F, SECOND_RUN = 0xA1, HYPHEN = 0xAD, OTHERS = 0x100 };
 
 static uint32_t code_of(uint32_t byte)
@@ -199,7 +200,7 @@ rapt_status rapt__list_index_merges(struct list *l, const int32_t *pairs, rapt_m
 struct byte_word {
     const struct bytelevel *by;
     size_t size;
-    int32_t *id;       /* [size] the name that begins at this byte, or -1 */
+    int32_t *id;       /* [size] id of the name that begins at this byte, or -1 */
     int32_t *next;     /* [size] end of the name */
     int32_t *previous; /* [size] beginning of the previous name, or -1 for the first */
     uint64_t *heap;    /* [3 * size] merge << 32 | position; the smallest is the root */
@@ -250,7 +251,7 @@ static uint64_t pop_item(struct byte_word *w)
 }
 
 /* Applies a candidate. If an earlier merge has replaced one of its two names, the candidate is
-   still applied if the current names merge into the same name. Hugging Face's `tokenizers` library
+   applied only if the current names merge into the same name. Hugging Face's `tokenizers` library
    does the same. */
 static void apply(struct byte_word *w, uint64_t item)
 {
@@ -326,8 +327,8 @@ static size_t special_at(const struct list *l, rapt_text text, size_t at, int32_
     return 0;
 }
 
-/* Returns the end of bytes [from, to) without trailing white space, which belongs to the <mask>
-   token that follows. */
+/* Returns the end of bytes [from, to) of a text without trailing white space, which belongs to the
+   <mask> token that follows. */
 static size_t without_space(rapt_text text, size_t from, size_t to)
 {
     size_t end = from;

@@ -34,7 +34,7 @@ static void lay_out_word(struct word_memory *m, size_t count, struct arena *aren
     m->name = rapt__arena_take(arena, 4 * count + JOINT, 1);
 }
 
-/* Finds the word at or after `at` and returns its end; *begin is its beginning. If there is no
+/* Finds the word at or after `at`, sets *begin to its beginning and returns its end. If there is no
    word, both are the end of the text. */
 static size_t next_word(const struct moses_buffer *text, size_t at, size_t *begin)
 {
@@ -72,8 +72,8 @@ static rapt_status put_piece(const struct list *l, const struct word_memory *m, 
     return RAPT_OK;
 }
 
-/* Outputs the pieces of a word. Substitutions may have swapped characters, so the ends are
-   prevented from decreasing; *last is the end of the previous piece. */
+/* Outputs the pieces of a word. Substitutions may have swapped characters, so an end that lies
+   before *last, the end of the previous piece, is raised to it. */
 static rapt_status put_word(const struct list *l, const struct moses_character *word, size_t count,
                             struct word_memory *m, size_t *last, struct list_output *out,
                             rapt_message *why)

@@ -61,8 +61,8 @@ long long rapt__ngrams_total(size_t length, int order)
     return length < (size_t)order ? 0 : (long long)(length - (size_t)order + 1);
 }
 
-/* Appends the n-grams of one sequence, ids[begin..begin+length), after `items` items. Returns the
-   new number of items. */
+/* Appends the n-grams of one sequence, ids[begin..begin+length), to grams->items, which already
+   holds `items` items. Returns the new number of items. */
 static size_t collect(struct ngrams *grams, size_t items, size_t begin, size_t length, int order)
 {
     size_t total = (size_t)rapt__ngrams_total(length, order);
@@ -109,9 +109,10 @@ void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches)
 
        BLEU = 100 min(1, exp(1 - r/h)) (p[1] p[2] p[3] p[4])^(1/4),   p[n] = matches[n] / totals[n]
 
-   If order n has no match, p[n] = 1 / (2^k totals[n]), where k is the number of orders up to n
-   without a match (smoothing "exp", method 3 of Chen and Cherry 2014). If no order has a match, or
-   the hypotheses have no n-grams of some order, BLEU is 0. */
+   h and r are the total numbers of words in the hypotheses and in the references. If order n has no
+   match, p[n] = 1 / (2^k totals[n]), where k is the number of orders up to n without a match
+   (smoothing "exp", method 3 of Chen and Cherry 2014). If no order has a match, or the hypotheses
+   have no n-grams of some order, BLEU is 0. */
 
 enum { BLEU_ORDERS = 4 };
 
@@ -120,8 +121,8 @@ struct words { /* a sentence split into words */
     size_t size, count;
 };
 
-/* Finds the next word at or after *at and moves *at to its end. Returns false at the end of the
-   text. */
+/* Finds the next word at or after *at, sets *begin to its beginning and moves *at to its end.
+   Returns false at the end of the text. */
 static bool next_word(const char *bytes, size_t size, size_t *at, size_t *begin)
 {
     size_t here = *at, end;
@@ -250,10 +251,10 @@ double rapt_bleu_score(const rapt_bleu *bleu)
 
        F = 100 (1 + beta^2) P R / (beta^2 P + R)
 
-   P and R are the means over the orders 1..6 of matches / hypothesis and matches / reference.
-   These three count character n-grams after white space has been removed. Orders for which one side
-   has no n-grams are skipped. The n-grams of a hypothesis count only if its reference has n-grams
-   of that order. */
+   P and R are the means over the orders 1..6 of matches / hypothesis and matches / reference. These
+   three are counts of character n-grams after white space has been removed. Orders for which one
+   side has no n-grams are skipped. The n-grams of a hypothesis count only if its reference has
+   n-grams of that order. */
 
 enum { CHRF_ORDERS = 6 };
 

@@ -1,7 +1,7 @@
 /* opus.c - normalizes text as OPUS-MT's scripts (preprocess-spm.sh, derived from Moses) do before
-   SentencePiece. The characters in `replacements` become ASCII. Noncharacters, and control, format
-   and private-use characters, become spaces. Runs of spaces become one space, and spaces at both
-   ends are removed.
+   they run SentencePiece. The characters in `replacements` become ASCII. Noncharacters, and
+   control, format and private-use characters, become spaces. Runs of spaces become one space, and
+   spaces at both ends are removed.
 
    The results match those of the scripts even where the scripts do something odd: full-width U+FF11
    becomes a quotation mark, and U+3002 becomes a full stop and a space. The characters that the

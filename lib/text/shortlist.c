@@ -1,12 +1,13 @@
 /* shortlist.c - creates a lexical shortlist from pairs or from a file, and collects the target
-   tokens for source tokens. Source: marian-dev 1.12, src/data/shortlist.cpp. */
+   tokens for given source tokens. Source: marian-dev 1.12, src/data/shortlist.cpp. */
 #include "text/shortlist.h"
 
 #include "format/format.h"
 #include <math.h>
 #include <string.h>
 
-/* Maximum size of a file in bytes. The number of tokens is rounded up to a multiple of MULTIPLE. */
+/* Maximum size of a file in bytes. The number of target tokens found is rounded up to a multiple of
+   MULTIPLE, if the vocabulary has that many. */
 enum { FILE_MAX = 1 << 30, MULTIPLE = 8 };
 
 static void lay_out_shortlist(rapt_shortlist *s, struct arena *arena)

@@ -10,10 +10,10 @@ struct rapt_shortlist {
     rapt_allocator allocator;
     struct arena arena;
     int source_vocab, target_vocab;
-    bool shared;          /* both sides have the same tokenizer */
-    uint64_t first, best; /* number of target tokens, counted from id 0, that belong to every list;
-                             maximum number of target tokens per source token, which is stored but
-                             not used */
+    bool shared; /* both sides have the same tokenizer */
+    /* Target tokens 0 to first - 1 are in every list. `best` is the maximum number of target tokens
+       per source token, which is stored but not used. */
+    uint64_t first, best;
     size_t count;
     uint64_t *starts; /* [source_vocab + 1] non-decreasing, at most count */
     int32_t *lists; /* [count] target tokens; those of source token s are lists[starts[s]..starts[s

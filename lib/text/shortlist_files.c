@@ -1,5 +1,5 @@
-/* shortlist_files.c - reads and writes the two formats of shortlists. Sources: marian-dev 1.12,
-   src/data/shortlist.h, src/data/shortlist.cpp, src/common/hash.h.
+/* shortlist_files.c - reads shortlists in two formats, and writes the binary one. Sources:
+   marian-dev 1.12, src/data/shortlist.h, src/data/shortlist.cpp, src/common/hash.h.
 
    Binary:
 
@@ -9,9 +9,9 @@
    All numbers are little-endian. The checksum covers the complete u64 words that follow it, so if
    the number of tokens is odd, it does not cover the last token.
 
-   Text: lines "target source probability", which are read the way Marian reads them. Lines with the
-   word NULL are skipped. A word that is not in the vocabulary counts as the unknown token. If
-   several lines have the same tokens, only the last one is used. */
+   Text: lines "target source probability", which are read as Marian reads them. Lines with the word
+   NULL are skipped. A word that is not in the vocabulary counts as the unknown token. If several
+   lines have the same tokens, only the last one is used. */
 #include "text/shortlist.h"
 
 #include <rapt/file.h>
@@ -146,7 +146,7 @@ struct lexicon { /* the state of the reader */
     const rapt_tokenizer *source, *target;
     const char *at, *end;
     size_t line;
-    bool useful;              /* a line has two known words and a probability above 0 */
+    bool useful;              /* some line has two known words and a probability above 0 */
     rapt_lexical_pair *pairs; /* [capacity] */
     size_t count, capacity;
 };
@@ -165,8 +165,7 @@ static rapt_text next_word(struct lexicon *l)
     return (rapt_text){begin, (size_t)(l->at - begin)};
 }
 
-/* Returns true if a name is "NULL", which marks words that have no counterpart on the other
-   side. */
+/* Returns true if a name is "NULL", which takes the place of a missing counterpart. */
 static bool is_null(rapt_text name)
 {
     return name.size == 4 && memcmp(name.bytes, "NULL", 4) == 0;

@@ -1,4 +1,4 @@
-/* text.h - declarations shared by the files in this layer: characters, languages, words,
+/* text.h - declarations shared by the files of the text layer: characters, languages, words,
    tokenizers, and the n-grams of the metrics. import, translate and document also include it; other
    layers include only the public headers. */
 #ifndef RAPT_LIB_TEXT_H
@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include <rapt/metrics.h>
 
-/* ---- characters.c ---- */
+/* ---- characters.c: decoding ---- */
 
 /* Returns the character at *at and moves *at past it. A byte that is not part of valid UTF-8 counts
    as one character with the value 0xDC00 + byte, which no valid text contains. */
@@ -16,15 +16,15 @@ uint32_t rapt__utf8_next(const char *bytes, size_t size, size_t *at);
 /* Returns true for white space according to Python's str.split() and str.rstrip(). */
 bool rapt__utf8_space(uint32_t character);
 
-/* ---- characters.c ---- */
+/* ---- characters.c: letters and words ---- */
 
 struct character_range {
     uint32_t first, last;
 };
-/* Returns true if a character is in one of the ranges [count], which are in ascending order. */
+/* Returns true if a character is in one of the `count` ranges, which are in ascending order. */
 bool rapt__in_ranges(const struct character_range *ranges, size_t count, uint32_t character);
-/* Returns the character that ends at `at`, which must be above 0, and sets *start to its first
-   byte. */
+/* Returns the character that ends at `at`, which must be above 0, and sets *start to the offset of
+   its first byte. */
 uint32_t rapt__character_before(rapt_text text, size_t at, size_t *start);
 /* Returns true for letters. Approximates Unicode: characters above U+007F are letters unless they
    are in a table of punctuation and symbols, so digits of other scripts count as letters. */
@@ -66,7 +66,7 @@ bool rapt__language_any(const rapt_tokenizer *t);
    of `to`, at least 1. */
 void rapt__language_near(const rapt_tokenizer *t, const char *word, char *to, size_t size);
 
-/* ---- characters.c ---- */
+/* ---- characters.c: case ---- */
 
 /* Converts a character to lower case, regardless of its context. Returns the number of characters
    written; only U+0130 becomes two. */
@@ -117,8 +117,8 @@ rapt_status rapt__scored_check(rapt_text hypothesis, rapt_text reference, rapt_m
 /* Returns RAPT_BAD_ARGUMENT if there is no such tokenizer, or if it needs utf8proc and the library
    was built without utf8proc. */
 rapt_status rapt__bleu_tokens_check(rapt_bleu_tokens tokens, rapt_message *why);
-/* Puts spaces between the words of a text and returns the size of the result. `text` (size bytes)
-   is overwritten; `out` needs 2 * size + 2 bytes. */
+/* Tokenizes text [size], which is overwritten. Writes the tokens to `out`, which needs 2 * size + 2
+   bytes, with spaces between them. Returns the number of bytes written. */
 size_t rapt__bleu_tokens(rapt_bleu_tokens tokens, char *text, size_t size, char *out);
 
 /* ---- words.c ---- */
@@ -159,23 +159,23 @@ struct rapt_tokenizer {
 };
 
 /* Returns an upper bound on the number of tokens in a text. Computing it is much faster than
-   encoding the text. For SentencePiece models that expand a few characters to many, this bound is
+   encoding the text. For a SentencePiece model whose rules expand a few characters into many, it is
    much lower than rapt_tokenizer_bound. */
 size_t rapt__tokenizer_most(const rapt_tokenizer *tokenizer, rapt_text text);
-/* Sets *size to the size of the text that ids [count] contribute if other tokens follow. Returns
-   RAPT_NO_MEMORY if an allocation fails. The ids must be valid. */
+/* Sets *size to the size of the text that ids [count] decode to when more tokens follow them.
+   Returns RAPT_NO_MEMORY if an allocation fails. The ids must be valid. */
 rapt_status rapt__tokenizer_extent(const rapt_tokenizer *tokenizer, const int32_t *ids,
                                    size_t count, size_t *size);
-/* Builds a byte-pair tokenizer from untrusted merges. Returns RAPT_BAD_FILE if they are
-   inconsistent; *why then names the invalid merge. */
+/* Builds a byte-pair tokenizer from untrusted merges. Returns RAPT_BAD_FILE if a merge is invalid
+   or occurs twice (*why names it), and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *left,
                                   const int32_t *right, int merges, const rapt_allocator *allocator,
                                   rapt_message *why);
 
-/* Returns the merge that joins two tokens, or -1. */
+/* Returns the merge that joins two tokens, or -1 if there is none. */
 int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int32_t right);
 
-/* ---- kinds.c: creates a tokenizer from a list of names ---- */
+/* ---- kinds.c: tokenizers made from a list of names ---- */
 struct wordpiece { /* see rapt_wordpiece_options */
     bool used;     /* WordPiece splits text into names */
     bool keep_case, keep_accents, keep_han;
@@ -266,8 +266,9 @@ bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word);
 /* Makes every pair whose index is at least `from` a merge candidate if it occurs at least twice.
    After that, the counts of these pairs may only decrease. Returns false if out of memory. */
 bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
-/* Removes the most frequent candidate and returns its index. If several are equally frequent,
-   chooses the one with the lowest ids. Returns -1 if no candidate occurs at least twice. */
+/* Removes the most frequent candidate and returns the index of its pair. If several are equally
+   frequent, chooses the one with the lowest ids. Returns -1 if no candidate occurs at least
+   twice. */
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
 
 /* ---- kinds.c ---- */

@@ -22,8 +22,8 @@ static uint32_t token_size(const struct rapt_tokenizer *t, int32_t id)
     return t->start[id + 1] - t->start[id];
 }
 
-/* Computes where each token's bytes begin. A merge must join two earlier tokens into one of at most
-   RAPT__WORD_MAX bytes. */
+/* Computes where each token's bytes begin. Returns RAPT_BAD_FILE unless each merge joins two
+   earlier tokens into one of at most RAPT__WORD_MAX bytes. */
 static rapt_status measure_tokens(struct rapt_tokenizer *t, rapt_message *why)
 {
     for (int32_t id = 0; id < RAPT__TOKEN_MERGES; id++)

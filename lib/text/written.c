@@ -71,8 +71,9 @@ bool rapt__base64_read(const char *text, size_t size, void *bytes)
 
 /* ---- writing ----
 
-   The functions whose names begin with put_ write at text + at, or at `text`, unless text is NULL.
-   They return the offset after what they write. */
+   The functions whose names begin with put_ write at text + at, or at `text` if they have no
+   parameter `at`. If text is NULL, they write nothing. They return the offset after what they
+   write. */
 
 static const char head[] = "rapt-bpe 1 ", spm_head[] = "rapt-spm 1 ", list_head[] = "rapt-list 1 ",
                   wordpiece_head[] = "rapt-wordpiece 1 ", bytes_head[] = "rapt-bytelevel 1 ",

@@ -11,19 +11,20 @@ from sacremoses.tokenize import MosesTokenizer
 NOTE = """   Written by tests/exchange/moses_tables.py from the data of sacremoses 0.1.1 (MIT License, Copyright (c) 2020 alvations)"""
 CLASSES = f"""/* classes.def - the classes of characters that Moses' scripts distinguish, as ranges in ascending order.
 
-{NOTE},
-   which has them from an old version of Unicode, and from the decimal digits of Unicode {unicodedata.unidata_version}. */
+{NOTE}
+   and from the decimal digits of Unicode {unicodedata.unidata_version}. The data of sacremoses come from an old version of Unicode. */
 """
 PREFIXES = f"""/* prefixes.def - abbreviations that keep their full stop, for each language:
 
    LANGUAGE(codes, always, numeric)
 
    codes    codes of the languages, separated by spaces
-   always   abbreviations that always keep it
-   numeric  abbreviations that keep it before a digit
+   always   abbreviations that always keep their full stop
+   numeric  abbreviations that keep their full stop only before a digit
 
 {NOTE},
-   without those that no text can match or that contain a full stop, which keep their full stop in every language. */
+   without those that no text can match. Those that contain a full stop are also left out, because they keep their last full stop
+   in every language. */
 
 """
 

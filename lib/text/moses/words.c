@@ -43,7 +43,7 @@ static void separate_dots(struct moses_text *t)
 
 /* ---- full stops ---- */
 
-/* Finds the word at or after `at` and returns its end; *begin is its beginning. If there is no
+/* Finds the word at or after `at`, sets *begin to its beginning and returns its end. If there is no
    word, both are the end of the text. */
 static size_t find_word(const struct moses_buffer *b, size_t at, size_t *begin)
 {
@@ -303,9 +303,9 @@ static bool ends_in_contraction(rapt_text word)
     return is_letter(rapt__character_before(word, word.size - 1, &start));
 }
 
-/* Returns true if the text is Czech and word i consists of the digits after a decimal separator, so
-   that it is joined to the previous word. The two words before it should be a number and the
-   separator, but sacremoses looks at the last two words of the text instead. */
+/* Returns true if the text is Czech and word i is joined to the previous word as the digits after a
+   decimal separator. The two words before it should be a number and the separator, but sacremoses
+   checks the last two words of the text instead. */
 static bool is_czech_decimal(const struct joining *j, size_t i)
 {
     static const char digits[] = "0123456789";

@@ -16,9 +16,10 @@
    shifted left by 8 if bit 9 is set. The base is p ^ offset, and the child for byte c is the unit
    at base ^ c, provided that it has the label c.
 
-   After creation no search can leave the map: every base, with all 256 children, is in the array;
-   every value is within the replacements; and no unit that is reachable from the root can be
-   reached from itself, so that a search takes at most as many steps as there are units. */
+   After creation no search can leave the map: every base and its 256 possible children are in the
+   array; every value is an offset within the replacements; and no unit that is reachable from the
+   root can be reached from itself, so that a search takes at most as many steps as there are
+   units. */
 
 enum { BLOCK = 256 };
 static const uint32_t is_value = 1u << 31, none = UINT32_MAX;
@@ -224,7 +225,7 @@ void rapt__spm_normalized_free(struct spm_normalized *out)
     out->origin = NULL;
 }
 
-/* Reserves memory for `more` bytes and a terminator. */
+/* Reserves memory for `more` bytes and for the last element of `origin`. */
 static rapt_status reserve(struct spm_normalized *out, size_t more, bool origins)
 {
     size_t needed = out->size + more + 1;
@@ -311,7 +312,7 @@ size_t rapt__spm_normalizer_most(const struct spm_normalizer *n, rapt_text text,
     return most;
 }
 
-/* Appends the normalized form of a prefix. */
+/* Appends a part that `prefix` returned, with its spaces escaped if the options require it. */
 static rapt_status add_normalized(const struct spm_normalizer *n, struct spm_normalized *out,
                                   rapt_text part, size_t origin, bool origins)
 {

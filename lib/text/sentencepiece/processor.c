@@ -1,5 +1,6 @@
 /* processor.c - creates and frees a processor, and converts text to ids and back. The processor
-   keeps the bytes of the model, because pieces point into them and model files include them. */
+   keeps the bytes of the model, because pieces point into them and rapt's model files store
+   them. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>

@@ -62,8 +62,8 @@ struct symbol {
 };
 struct joint {     /* a symbol and its successor that together form a piece */
     uint64_t rank; /* score, then position; the greatest is the root */
-    uint32_t size; /* size of both symbols; if their sizes no longer add up to it, the candidate is
-                      outdated */
+    uint32_t size; /* total size of both symbols; if their sizes no longer add up to it, the
+                      candidate is outdated */
     uint32_t unit;
 };
 struct merging {

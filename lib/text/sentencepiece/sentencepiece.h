@@ -53,7 +53,8 @@ static inline bool rapt__trie_empty(const struct trie *trie)
 {
     return trie->units[0].link >> 8 == 0;
 }
-/* Returns the unit reached by all these bytes, or NULL if no key begins with them. */
+/* Follows bytes [size] from the unit `from`. Returns the unit reached, or NULL if `from` is NULL or
+   there is no such unit. */
 const struct trie_unit *rapt__trie_walk(const struct trie *trie, const struct trie_unit *from,
                                         const char *bytes, size_t size);
 /* Returns the value of a key, or -1 if the key is not in the trie. */
@@ -68,8 +69,8 @@ struct charsmap {
     const char *strings; /* [size] replacements, each null-terminated */
     size_t size;
 };
-/* Creates a map over `bytes`, which must outlive the map. Returns RAPT_BAD_FILE if a size is wrong
-   or a search could leave the arrays or run in a cycle, and RAPT_NO_MEMORY if an allocation
+/* Creates a map over `bytes`, which must outlive the map. Returns RAPT_BAD_FILE if a size is wrong,
+   or if a search could leave the arrays or run in a cycle, and RAPT_NO_MEMORY if an allocation
    fails. */
 rapt_status rapt__charsmap_create(struct charsmap *map, const char *bytes, size_t size,
                                   const rapt_allocator *allocator, rapt_message *why);
@@ -111,7 +112,7 @@ size_t rapt__spm_normalizer_most(const struct spm_normalizer *normalizer, rapt_t
 struct spm_normalized {
     char *bytes;      /* [capacity], of which `size` are used */
     uint32_t *origin; /* [capacity], of which size + 1 are used: the offset in the text from which
-                         each byte comes, or NULL */
+                         each byte comes; NULL if origins were not requested */
     size_t size, capacity;
     rapt_allocator allocator;
 };
@@ -165,8 +166,8 @@ struct spm {
     int32_t unknown, bytes[256]; /* ids; those of bytes are -1 without byte_fallback */
     float unknown_score;
     size_t spread;                      /* upper bound on the number of tokens per byte of text */
-    struct trie chosen, reserved, user; /* tries of NORMAL, USER_DEFINED and UNUSED pieces, of all
-                                           other pieces, and of USER_DEFINED pieces */
+    struct trie chosen, reserved, user; /* chosen: NORMAL, USER_DEFINED and UNUSED pieces; reserved:
+                                           all other pieces; user: USER_DEFINED pieces */
 };
 /* Reads the options in the file. Reads the pieces if their array has been allocated, and only
    counts them otherwise. Returns RAPT_BAD_FILE if the file is damaged or has an unsupported
@@ -175,8 +176,8 @@ rapt_status rapt__spm_read(struct spm *spm, rapt_message *why);
 
 /* ---- pieces.c ---- */
 /* Builds the data that depend on all pieces: tries, byte pieces, scores and surfaces. Returns
-   RAPT_BAD_FILE if pieces are missing, contradict each other, or are too many or too long, and
-   RAPT_NO_MEMORY if an allocation fails. */
+   RAPT_BAD_FILE if a required piece is missing, if pieces are invalid or repeated, or if there are
+   too many or they are too long, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__spm_index(struct spm *spm, rapt_message *why);
 /* Returns the text of a piece. */
 rapt_text rapt__spm_surface(const struct spm *spm, int32_t id);
@@ -190,6 +191,7 @@ int32_t rapt__spm_id(const struct spm *spm, const char *bytes, size_t size);
 rapt_status rapt__spm_create(struct spm **spm, const void *bytes, size_t size,
                              const rapt_allocator *allocator, rapt_message *why);
 void rapt__spm_free(struct spm *spm); /* accepts NULL */
+/* ---- pieces.c: finding pieces ---- */
 /* Returns the piece with this name, or -1. */
 int32_t rapt__spm_find(const struct spm *spm, rapt_text name);
 /* Returns the special token named names[which] if it has the right type, otherwise -1. */

@@ -7,11 +7,11 @@
 
 enum {
     BLOCK = 256,      /* the children of a unit are in one block */
-    OPEN_BLOCKS = 16, /* only the last blocks are searched for free units */
+    OPEN_BLOCKS = 16, /* only the last OPEN_BLOCKS blocks are searched for free units */
     OPEN_UNITS = OPEN_BLOCKS * BLOCK,
     MAX_UNITS = 1 << 24,
-    FREE_BASE = 1, /* modulo BLOCK: a free unit has the label that a child of this base would have;
-                      units with children have neither this base nor base 0 */
+    FREE_BASE = 1, /* a free unit has the label of a child of a base that is 1 modulo BLOCK; bases
+                      that are 0 or 1 modulo BLOCK are never used */
     FIRST_BASE = 2
 };
 
