@@ -1,7 +1,8 @@
 /* attention_losses.c - rewards of sampled keys, guided alignment and the coverage loss, which train
-   attention in addition to the loss on the labels. The backward pass of attention reads the rewards
-   and computes the other two, which are losses on cross-attention weights. Also computes the factor
-   by which scores are multiplied during annealing. */
+   attention in addition to the loss on the labels. The rewards are computed here. Guided alignment
+   and the coverage loss are losses on cross-attention weights: the backward pass of attention
+   computes them, and they are set up and summed here. Also computes the factor by which scores are
+   multiplied during annealing. */
 #include "train/train.h"
 
 #include <string.h>
@@ -163,8 +164,9 @@ void rapt__coverage_end(rapt_trainer *t, int rows)
    remains.
 
    A fraction of the sequences, expected_share, attends to expected values and needs no rewards. The
-   choice depends only on the batch's key and the index of the sequence: a sequence is chosen if
-   word 0 of rapt__philox(mix(key, "ex"), index), divided by 2^32, is below that fraction. */
+   choice depends only on the batch's random key and the index of the sequence: a sequence is chosen
+   if word 0 of rapt__philox(rapt__mix(key, EXPECTED), index, 0), divided by 2^32, is below that
+   fraction. */
 
 enum { EXPECTED = 0x6578 };
 

@@ -93,13 +93,13 @@ static rapt_status check_batch(const rapt_trainer *t, const rapt_tokens *source,
 
 /* ---- forward and backward ---- */
 
-/* Arguments of work_on_batch, which every member of the team runs. */
+/* Arguments of work_on_batch, which every thread of the team runs. */
 struct batch {
     rapt_trainer *trainer;
     bool quantized;                       /* computes with the model quantized to 8 bits */
     const rapt_model *forward, *backward; /* the models whose parameters the two passes read */
     struct stack encoder, decoder;        /* context of the forward pass */
-    struct pass source, target;           /* rows.count is 0 if the model lacks that half */
+    struct pass source, target;           /* rows.count is 0 if there is no encoder or decoder */
     bool gradient;
     float smoothing;
     struct loss sums;     /* sums of the batch */
@@ -193,8 +193,8 @@ static void batch_expect(const struct exec_context *c, struct batch *b)
     batch_forward(c, b, &aim, &source, &target);
 }
 
-/* Runs the backward pass through both halves. `states` is the encoder's output, or NULL if there is
-   no source. */
+/* Runs the backward pass through the decoder and the encoder, if the model has them. `states` is
+   the encoder's output, or NULL if there is no source. */
 static void batch_backward(const struct exec_context *c, struct batch *b, const struct pass *target,
                            const float *states)
 {
@@ -209,8 +209,8 @@ static void batch_backward(const struct exec_context *c, struct batch *b, const 
     if (states) rapt__stack_backward(c, &encoder, &b->source, NULL, t->gradients, t->partial);
 }
 
-/* Runs the forward pass and, if gradients are requested, computes the rewards of sampled keys and
-   runs the backward pass. */
+/* Quantizes the parameters if the batch requires it, and runs the forward pass. If gradients are
+   requested, also computes the rewards of sampled keys and runs the backward pass. */
 static void work_on_batch(struct team *team, void *argument)
 {
     struct batch *b = argument;
@@ -263,8 +263,7 @@ static struct drop drop_of(const rapt_trainer *t, bool training, int shard)
                          rapt__mix(o->seed, (uint64_t)(t->state.calls + shard))};
 }
 
-/* Sets up the passes of a batch. `shard` is the batch's shard number if the step is divided into
-   shards, otherwise 0. */
+/* Sets up the passes of a batch. `shard` is the shard number in a sharded step, otherwise 0. */
 static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
                                   const rapt_tokens *target, bool gradient, int shard)
 {

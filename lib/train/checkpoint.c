@@ -1,6 +1,6 @@
 /* checkpoint.c - saves and loads checkpoints: parameters, adapters, Adam's moments, and the fields
-   of checkpoint.def, such as the number of steps, all in one file. A trainer that loads a
-   checkpoint continues with the same bits as the trainer that saved it if both have the same
+   of checkpoint.def, such as the number of steps, all in one file. The results of a trainer that
+   loads a checkpoint are bit-identical to those of the trainer that saved it if both have the same
    options and limits.shards. */
 #include "train/train.h"
 

@@ -176,15 +176,16 @@ void rapt__products_restore(rapt_trainer *t)
 
 /* ---- training for inference in 8-bit arithmetic (Jacob et al. 2018, section 3) ----
 
-   Apart from random draws, the forward pass gives the same bits as the model in
-   RAPT_PRECISION_INT8: before each batch, the parameters are quantized into a second model. In the
-   backward pass, rounding is treated as a function whose derivative is 1 (the straight-through
-   estimator, Bengio et al. 2013). A product y = x^ W^' of rounded factors thus has the gradients
+   Before each batch, the parameters are quantized into a second model, which runs the forward pass.
+   Apart from dropout and other random draws, the results are bit-identical to those of the model in
+   RAPT_PRECISION_INT8. In the backward pass, rounding is treated as a function whose derivative is
+   1 (the straight-through estimator, Bengio et al. 2013). A product y = x^ W^' of rounded factors
+   thus has the gradients
 
        dx = dy W^        dW = dy' x^
 
-   A third model computes them; its parameters are the values of W^ as floats. Rows x^ are rounded
-   again in the backward pass (op/linear.c). The optimizer updates W in floats. */
+   The backward pass uses a third model, whose parameters are the values of W^ as floats, and rounds
+   x to x^ again (op/linear.c). The optimizer updates W in floats. */
 
 /* Returns the number of inputs of the widest matrix. */
 static int widest_matrix(const struct layout *l)

@@ -1,6 +1,6 @@
-/* shards.c - implements a step whose batch is divided into numbered shards. Their gradients are
-   added along a binary tree, so the additions are the same no matter which machines compute the
-   shards:
+/* shards.c - implements sharded steps. The batch of a sharded step is divided into numbered shards.
+   Their gradients are added along a binary tree, so the additions are the same no matter which
+   machines compute the shards:
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
@@ -259,8 +259,8 @@ void rapt_train_shards_discard(rapt_trainer *t)
 enum { SUM_FLOATS = 4096 }; /* floats added at a time; few enough that sums stay in the cache */
 
 /* Sums floats [at, at + floats) of the gradients of `count` shards, starting with the subtree
-   *list, and advances *list past them. Returns the sum, which is stored in the first subtree's
-   gradient. */
+   *list, and advances *list past their subtrees. Returns the sum, which is stored in the first
+   subtree's gradient. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most ten levels deep, for 1,024 shards. */
 static float *sum_node(const rapt_subtree **list, int count, size_t at, size_t floats)
 {

@@ -14,10 +14,11 @@ struct trainer_state { /* the numbers in a checkpoint besides parameters, adapte
 };
 
 enum { SHARDS_MAX = 1024, SHARD_LEVELS = 10 };
-/* The joins of subtrees that the shard being computed makes possible. With rapt_train_shard_early,
-   they are made layer by layer, as soon as the gradient of each layer is final. */
+/* The joins of subtrees (additions of their gradients) that the shard being computed makes
+   possible. With rapt_train_shard_early, they are made layer by layer, as soon as the gradient of
+   each layer is final. */
 struct early {
-    rapt_ready_fn *ready; /* NULL if joins are made at the end */
+    rapt_ready_fn *ready; /* NULL if all joins are made after the backward pass */
     void *user;
     float *chain[SHARD_LEVELS + 1]; /* [links + 1] starting with the shard's own gradient; each is
                                        added to the next */
@@ -27,7 +28,7 @@ struct early {
 };
 enum { PRODUCTS_TEXT = 1024 };
 
-struct shards { /* shards of the current step that were computed here */
+struct shards { /* shards of the current step that this trainer computed */
     struct early early;
     rapt_subtree held[SHARD_LEVELS + 1]; /* [count] subtrees in the order of their shards */
     float *spare[SHARD_LEVELS];          /* [spares] zeroed blocks other than t->gradients */
@@ -37,7 +38,8 @@ struct shards { /* shards of the current step that were computed here */
 enum { TUNINGS = RAPT_TUNING_LORA + 1 };
 /* Consecutive floats of the block that are trained in full. */
 struct trained_range {
-    size_t from, at, floats; /* index of the first float in the block, and in m and v; length */
+    size_t from, at, floats; /* from: index of the first float in the block; at: its index in m and
+                                v; floats: number of floats */
 };
 struct tuning {
     struct layout moments; /* parameters that are trained in full, with their offsets in m and v */
@@ -123,7 +125,8 @@ size_t rapt__products_scratch(const struct layout *l);
    measuring overwrites moments and gradients with zeros. */
 void rapt__products_choose(rapt_trainer *t);
 /* With RAPT_PRODUCTS_AUTO, fails if *state, which comes from a checkpoint, leaves some products to
-   OpenBLAS but OpenBLAS cannot be loaded. The built-in products would give different bits. */
+   OpenBLAS but OpenBLAS cannot be loaded. The built-in products would not give bit-identical
+   results. */
 rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_state *state,
                                  rapt_message *why);
 /* With RAPT_PRODUCTS_AUTO, sets t->products from t->state, which must have been loaded and
@@ -142,10 +145,10 @@ void rapt__tuning_bound(rapt_trainer *t); /* sets tuning.frozen_bound */
    1. */
 int rapt__trained_parts(const rapt_trainer *t);
 struct trained_part rapt__trained_part(const rapt_trainer *t, int index);
-/* Computes the gradients of A and B from those of their matrices. All members of a team must call
+/* Computes the gradients of A and B from those of their matrices. All threads of a team must call
    this function and the next one. */
 void rapt__adapter_gradients(const struct exec_context *c, rapt_trainer *t);
-/* Sets the matrices of the model to W0 + s B A. */
+/* Sets the model's matrices that have adapters to W0 + s B A. */
 void rapt__adapters_merge(const struct exec_context *c, rapt_trainer *t);
 
 /* ---- products.c: training for inference in 8-bit arithmetic ---- */
@@ -158,7 +161,7 @@ void rapt__quantized_layout(rapt_trainer *t, int rows, struct arena *arena);
    since rapt_model_set_precision would use them to quantize parameters that training has
    changed. */
 rapt_status rapt__quantized_begin(const rapt_trainer *t, rapt_message *why);
-/* Quantizes the parameters. All members of a team must call this function. */
+/* Quantizes the parameters. All threads of a team must call this function. */
 void rapt__quantized_fill(const struct exec_context *c, const rapt_trainer *t);
 
 /* ---- batch.c ---- */
@@ -191,7 +194,7 @@ int rapt__shard_levels(int shards); /* log2(shards), rounded down; 0 for 0 */
 /* Checks that a number of shards is a power of two, at least `min` and at most SHARDS_MAX. If min
    is 0, the number may also be 0. */
 rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why);
-/* Discards all shards of the step and zeroes all blocks except t->gradients. */
+/* Discards all shards of the step and zeroes their blocks, except t->gradients. */
 void rapt__shards_forget(rapt_trainer *t);
 /* Joins floats [from, early.from), which are final in the gradient of the shard, and calls
    early.ready. Used as stack.final; `argument` is the trainer. */
@@ -199,9 +202,9 @@ void rapt__shards_final(struct team *team, void *argument, size_t from);
 
 /* ---- checkpoint.c ---- */
 /* Parses metadata entry TRAINER_KEY of a checkpoint, text[size], which need not be null-terminated.
-   `samples` means that the model samples keys. Members of optional fields that the text does not
-   contain keep their values. Returns RAPT_BAD_FILE and leaves *state unchanged if another field is
-   missing, or a field is unknown or out of range. */
+   `samples` means that the model samples keys. Optional fields that the text does not contain keep
+   their values in *state. Returns RAPT_BAD_FILE and leaves *state unchanged if a required field is
+   missing, or if a field is unknown, cannot be parsed or is out of range. */
 rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, const char *text,
                                      size_t size, rapt_message *why);
 
@@ -229,7 +232,7 @@ void rapt__coverage_end(rapt_trainer *t, int rows);
 /* Returns the initial mean loss per token: the loss of a uniform guess. */
 double rapt__mean_loss_first(const rapt_model *model);
 /* Computes the rewards and baselines of all rows from the losses of the rows with labels. Must be
-   called by only one member of the team. */
+   called by only one thread of the team. */
 void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target);
 /* Chooses the sequences of a batch that attend to expected values. `key` is the random key of the
    batch. */

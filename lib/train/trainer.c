@@ -170,8 +170,8 @@ static struct adam_range try_step(const struct exec_context *c, struct step_work
     return all;
 }
 
-/* Clips and applies the gradient, then zeroes it. If the bounds do not prove that the step is
-   finite, try_step first computes its results. */
+/* Clips the gradient, applies it unless a result would not be finite, and zeroes it. If the bounds
+   do not prove that all results are finite, try_step first computes them. */
 static void work_on_step(struct team *team, void *argument)
 {
     struct step_work *w = argument;

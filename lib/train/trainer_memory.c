@@ -5,8 +5,8 @@
 #include <float.h>
 #include <string.h>
 
-/* Sets *source_rows and *target_rows to the maximum numbers of rows in the encoder and in the
-   decoder, or to 0 for a half that the model does not have. */
+/* Sets *source_rows and *target_rows to the maximum number of rows in the encoder and in the
+   decoder. The number is 0 if the model lacks the encoder or the decoder, respectively. */
 static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows)
 {
     rapt_kind kind = t->model->config.kind;
@@ -245,8 +245,8 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
     return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;
 }
 
-/* Checks the limits of a trainer. The token limit of a half that the model does not have is
-   ignored, but it must not be negative or too large. */
+/* Checks the limits of a trainer. If the model lacks the encoder or the decoder, the corresponding
+   token limit is ignored, but it must not be negative or too large. */
 static rapt_status check_train_limits(const rapt_train_limits *l, const rapt_config *c,
                                       rapt_message *why)
 {

@@ -8,8 +8,8 @@
        dA = s B' dW        dB' = s A dW'        W = W0 + s (B')' A
 
    Apart from the factor s, these are the three products of a linear layer (op/linear.c) with
-   weights dW, inputs A and output gradients B', on `rank` rows. The code that lib/train calls
-   therefore needs no support for adapters. B is stored transposed. */
+   weights dW, inputs A and output gradients B', on `rank` rows. The layers that lib/train calls
+   therefore need no support for adapters. B is stored transposed. */
 #include "train/train.h"
 
 #include <math.h>
