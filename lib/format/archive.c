@@ -29,7 +29,7 @@ static rapt_status check_names(const struct archive *a, rapt_message *why)
         if (!stays_inside(a->zip.members[n].name))
             return rapt__fail(why, RAPT_BAD_FILE,
                               "%s: the name of member \"%s\" must be a relative path without "
-                              "\"..\", a drive or a backslash",
+                              "\"..\", colons or backslashes",
                               a->source.label.text, rapt__shown(a->zip.members[n].name).text);
     return RAPT_OK;
 }
@@ -96,7 +96,7 @@ void rapt__archive_list(const struct archive *archive, const char *folder, disk_
     }
 }
 
-/* Reads a member into *bytes [max(member->size, 1)], which the caller must free. */
+/* Reads a member into *bytes, which has max(member->size, 1) bytes and is freed by the caller. */
 static rapt_status read_member(const struct archive *a, const struct zip_member *member,
                                unsigned char **bytes, const rapt_allocator *allocator,
                                rapt_message *why)

@@ -232,7 +232,7 @@ static rapt_status take_start(struct ct2_reading *r)
     if (c->status == RAPT_OK && (r->version < 1 || r->version > VERSION_MAX))
         return rapt__fail(
             r->why, RAPT_BAD_FILE,
-            "%s: version %u of CTranslate2's model.bin is not supported; versions 1 to %d are",
+            "%s: version %u of CTranslate2's model.bin is not supported; only versions 1 to %d are",
             r->file->main.source.label.text, r->version, VERSION_MAX);
     if (r->version >= 2) {
         spec = take_string(r, "the name of the specification");

@@ -101,8 +101,9 @@ static rapt_status grow(struct deflated *d, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Feeds the bytes to zlib until the stream ends. If they are damaged, or do not inflate to the
-   declared size, sets *wrong and returns RAPT_BAD_FILE without a message. */
+/* Feeds the bytes to zlib until the stream ends. If they are damaged, do not inflate to the
+   declared size, or continue after the end of the stream, sets *wrong and returns RAPT_BAD_FILE
+   without a message. */
 static rapt_status feed(z_stream *stream, struct deflated *d, const char **wrong, rapt_message *why)
 {
     unsigned char chunk[AT_ONCE];
@@ -130,7 +131,8 @@ static rapt_status feed(z_stream *stream, struct deflated *d, const char **wrong
     }
     if (status != RAPT_OK) return status;
     if (made == d->size && stream->avail_in == 0 && read == d->stored) return RAPT_OK;
-    return *wrong = "does not inflate to the size that it declares", RAPT_BAD_FILE;
+    return *wrong = "does not inflate to the size that it declares, or has trailing data",
+           RAPT_BAD_FILE;
 }
 
 /* Inflates the bytes into d->data, which is NULL after a failure. `window` is the windowBits

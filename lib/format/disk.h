@@ -75,7 +75,7 @@ rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void 
 /* ---- compressed files: deflate.c and zstd.c ---- */
 
 /* Allocate and free memory for a library that does not pass the size when it frees memory. The size
-   is stored in front of the memory. rapt__sized_alloc returns NULL if there is no memory left. */
+   is stored in front of the memory. rapt__sized_alloc returns NULL if out of memory. */
 void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__sized_free(const rapt_allocator *allocator, void *memory); /* NULL is allowed */
 
@@ -138,8 +138,9 @@ void rapt__error_text(int number, char *text, size_t size); /* describes an errn
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
 /* Checks whether a file of max_size bytes, and files totaling total_size bytes, could be written to
-   the target's folder. Returns 0 or the errno value with which writing would fail. On POSIX systems
-   the space stays allocated to the target's temporary file until that file is closed. */
+   the target's folder. Returns 0 or the errno value with which writing would fail. On systems with
+   posix_fallocate the space stays allocated to the target's temporary file until that file is
+   closed. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size);
 
 /* ---- cursors ---- */

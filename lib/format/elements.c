@@ -258,7 +258,7 @@ static void reverse(unsigned char *bytes, size_t count, size_t size)
         }
 }
 
-/* Reads the stored floats [first, first + count) without a copy. */
+/* Reads the stored F32 elements [first, first + count) directly into `data`. */
 static rapt_status read_floats(struct element_reading *r, size_t first, size_t count, float *data)
 {
     const size_t at = r->entry->begin + first * sizeof *data;

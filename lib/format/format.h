@@ -19,8 +19,8 @@ enum tensor_use {
     TENSOR_VALUES,
     TENSOR_ALIAS,  /* another name for the bytes of another entry */
     TENSOR_SCALES, /* scales of another entry, to which they are already attached */
-    TENSOR_ALPHA   /* an alpha, already attached to the entry that it belongs to, if the file has
-                      that entry */
+    TENSOR_ALPHA   /* the alpha of a matrix (see `alpha` below), already attached to the matrix if
+                      the file has it */
 };
 
 /* A tensor, whose elements are read in row-major order. If `scales` is 0, a stored integer q has
@@ -178,8 +178,8 @@ rapt_status rapt__tensors_scales(const struct tensor_file *file, const struct te
                                  size_t first, size_t count, float *scales, rapt_message *why);
 
 /* ---- safetensors_write.c ---- */
-/* A tensor to write. fill(source, first, count, data) sets data[count] to the elements [first,
-   first + count). It is called once per chunk, in order, and may use `user` and `index`. */
+/* A tensor to write. fill(source, first, count, data) stores elements [first, first + count) in
+   `data`. It is called once per chunk, in order, and may use `user` and `index`. */
 struct tensor_source {
     const char *name;
     int rank;
@@ -224,10 +224,10 @@ enum marian_precision {
    integers if its name contains Wemb, or has at most one character after its first _W. `fill` is
    called once for all elements of such a matrix. The matrix gets the scale of its source if every
    element is, up to rounding errors, 1 / scale times an integer from -127 to 127; otherwise the
-   scale is 127 divided by the largest absolute value, or 1 if all are 0. The alpha of the matrix,
-   if known, is the tensor "<name>_QuantMultA" [1], which the caller must add. Returns RAPT_NO_FILE
-   if the file cannot be written, and RAPT_BAD_ARGUMENT if path is NULL or a name or shape cannot be
-   stored. */
+   scale is 127 divided by the largest absolute value, or 1 if all are 0. If the alpha of the matrix
+   is known, the caller must add it as a tensor of one element named "<name>_QuantMultA". Returns
+   RAPT_NO_FILE if the file cannot be written, and RAPT_BAD_ARGUMENT if path is NULL or a name or
+   shape cannot be stored. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);

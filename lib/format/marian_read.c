@@ -90,8 +90,8 @@ static rapt_status take_item(struct marian_reading *r, struct marian_item *item)
     }
     if (item->type)
         return rapt__fail(r->why, RAPT_BAD_FILE,
-                          "%s: tensor \"%s\" has type %s, a memory layout for one kind of "
-                          "processor; convert the model to float32, intgemm8 or intgemm16",
+                          "%s: tensor \"%s\" has type %s, a processor-specific memory layout; "
+                          "convert the model to float32, intgemm8 or intgemm16",
                           r->file->main.source.label.text, rapt__shown(entry->name).text,
                           item->type->name);
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\" has the unknown type 0x%llx",
@@ -135,9 +135,10 @@ static rapt_status measure_items(struct marian_reading *r)
     uint64_t version = rapt__cursor_number(c, 8, "the version");
     uint64_t items = rapt__cursor_number(c, 8, "the number of tensors");
     if (c->status == RAPT_OK && version != MARIAN_VERSION)
-        return rapt__fail(r->why, RAPT_BAD_FILE,
-                          "%s: version %llu of Marian's model.bin is not supported; only %d is",
-                          c->source->label.text, (unsigned long long)version, MARIAN_VERSION);
+        return rapt__fail(
+            r->why, RAPT_BAD_FILE,
+            "%s: version %llu of Marian's model.bin is not supported; only version %d is",
+            c->source->label.text, (unsigned long long)version, MARIAN_VERSION);
     if (c->status == RAPT_OK && items > rapt__cursor_left(c) / MARIAN_HEADER)
         return rapt__cursor_fail(c, "the file is too short for its number of tensors");
     r->items = (size_t)items;

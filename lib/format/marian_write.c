@@ -125,7 +125,7 @@ static rapt_status put_floats(struct marian_writing *w, const struct tensor_sour
     return status == RAPT_OK ? put_zeros(w, padded(w->at) - w->at) : status;
 }
 
-/* Rounds x to the nearest integer in -127 .. 127, ties to even, in any rounding mode. NaN becomes
+/* Rounds x to the nearest integer from -127 to 127, ties to even, in any rounding mode. NaN becomes
    0. */
 static signed char round_narrow(float x)
 {
@@ -137,8 +137,8 @@ static signed char round_narrow(float x)
     return (signed char)whole;
 }
 
-/* Returns whether every element of x[count], multiplied by scale, is within 0.001 of an integer in
-   -127 .. 127. */
+/* Returns whether `scale` is positive and finite, and every element of x[count], multiplied by it,
+   is within 0.001 of an integer from -127 to 127. */
 static bool are_multiples(const float *x, size_t count, float scale)
 {
     if (!(scale > 0 && scale < INFINITY)) return false;
@@ -195,7 +195,7 @@ static rapt_status check_tensors(struct marian_writing *w)
         const struct tensor_source *s = &w->sources[i];
         if (strncmp(s->name, MARIAN_SPECIAL, strlen(MARIAN_SPECIAL)) == 0)
             return rapt__fail(w->why, RAPT_BAD_ARGUMENT,
-                              "tensor \"%s\" has a reserved name, because it begins with special:",
+                              "tensor \"%s\": names that begin with \"special:\" are reserved",
                               rapt__shown(s->name).text);
         for (int d = 0; d < s->rank; d++)
             if (s->shape[d] > INT32_MAX)

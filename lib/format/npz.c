@@ -74,7 +74,8 @@ static const char *take_text(struct npy_reading *r)
     return start;
 }
 
-/* Reads the digits at *at. Returns false if there are none or if the number is too large. */
+/* Reads the digits at *at and moves *at past them. Returns false if there are none or if the number
+   is too large. */
 static bool take_size(const char **at, size_t *size)
 {
     const char *start = *at;

@@ -2,9 +2,9 @@
    for that format.
 
        safetensors   n as u64, '{'                    2 <= n <= 10^8
-       Git LFS       "version h"                      begins a pointer: "version https://git-lfs..."
+       Git LFS       "version h"                      a pointer: "version https://git-lfs..."
        CTranslate2   version as u32, a nonzero u32    1 <= version <= 64
-       Marian        version as u64                   1 (2: encrypted)
+       Marian        version as u64                   1, or 2 if encrypted (not supported)
        zip           "PK", 3, 4                       npz, or PyTorch if it contains a pickle
        pickle        0x80, 2 to 5                     PyTorch before 1.6
        index         '{'                              index of a sharded model */

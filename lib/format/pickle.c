@@ -129,8 +129,8 @@ static rapt_status take_line(struct pickle_reading *r, struct pickle_value *line
     return RAPT_OK;
 }
 
-/* Copies up to 63 bytes of a string for a message, replacing all but visible ASCII characters with
-   '?'. */
+/* Copies up to 63 bytes of a string for a message. Bytes that are not visible ASCII characters are
+   replaced with '?'. */
 static void show_text(char shown[64], const char *text, size_t size)
 {
     size_t used = rapt__min_size(size, 63);

@@ -77,8 +77,8 @@ rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index)
 
 /* ---- tuples, lists and dictionaries ---- */
 
-/* Replaces the values starting at index `below` with a tuple of the values starting at index
-   `first`. */
+/* Replaces the values on the stack starting at index `below` with a tuple of the values starting at
+   index `first`. */
 static rapt_status make_tuple(struct pickle_reading *r, size_t first, size_t below)
 {
     struct pickle *p = r->p;

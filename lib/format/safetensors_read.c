@@ -154,8 +154,8 @@ static rapt_status read_offsets(struct header_reading *r, struct tensor_entry *e
     return RAPT_OK;
 }
 
-/* Reads a dtype, such as "F32". check_entry later replaces it with the equal string in the table of
-   dtypes. */
+/* Reads a dtype, such as "F32". check_entry later replaces it with the identical string from the
+   table of dtypes. */
 static rapt_status read_dtype(struct header_reading *r, struct tensor_entry *entry)
 {
     entry->dtype = rapt__json_string(&r->json);

@@ -51,7 +51,7 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
     return RAPT_OK;
 }
 
-/* Compares every pair of names, which is fast enough because there are few. */
+/* Compares every pair of names, which is fast enough because there are few tensors. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why)
 {
     size_t total = 0;
@@ -279,7 +279,8 @@ static rapt_status send(const struct tensor_sink *to, const void *data, size_t c
 {
     if (to->target) return rapt__disk_write(to->target, data, count, why);
     if (to->writer->write(to->writer->user, data, count) == 0) return RAPT_OK;
-    return rapt__fail(why, RAPT_NO_FILE, "model for a writer: %zu bytes cannot be written", count);
+    return rapt__fail(why, RAPT_NO_FILE, "model for a rapt_writer: %zu bytes cannot be written",
+                      count);
 }
 
 /* Sends all elements of a source. chunk[CHUNK] is workspace. */
@@ -368,5 +369,5 @@ rapt_status rapt__tensors_write_to(const rapt_writer *writer, const struct tenso
                                .allocator = allocator,
                                .why = why};
     if (!writer->write) return rapt__fail(why, RAPT_BAD_ARGUMENT, "writer.write is NULL");
-    return write_all(&w, "model for a writer", writer);
+    return write_all(&w, "model for a rapt_writer", writer);
 }

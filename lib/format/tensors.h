@@ -67,8 +67,8 @@ rapt_status rapt__tensors_reserve(struct tensor_file *file, size_t count, rapt_m
 /* Appends a copy of *entry. Its strings are not copied and must be owned by the file. */
 rapt_status rapt__tensors_add(struct tensor_file *file, const struct tensor_entry *entry,
                               rapt_message *why);
-/* Appends a part, which the file then owns. Sets *number to the value that `part` must have in
-   entries of this part. */
+/* Appends a part, which the file then owns. Sets *number to the part's number, which its entries
+   must have in their field `part`. */
 rapt_status rapt__tensors_add_part(struct tensor_file *file, const struct tensor_part *part,
                                    unsigned *number, rapt_message *why);
 /* Adds the bytes of an entry, up to the first NUL, as metadata whose key is the entry's name.
@@ -113,7 +113,7 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
                                rapt_message *why);
 /* Checks all sources, and checks that their names are nonempty, UTF-8 and distinct. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why);
-void rapt__to_little(float *data, size_t count); /* to little-endian or back, in place */
+void rapt__to_little(float *data, size_t count); /* converts to little-endian or back, in place */
 /* Converts `count` 4-byte words to little-endian, in place. The words consist of elements of
    `element` bytes (1, 2 or 4). */
 void rapt__elements_to_little(float *words, size_t count, size_t element);
@@ -129,7 +129,7 @@ enum {
 
 struct marian_type {
     uint64_t code;
-    const char *dtype; /* NULL if the memory layout is specific to one kind of processor */
+    const char *dtype; /* NULL if the memory layout is processor-specific */
     const char *name;  /* Marian's name for the type */
     bool scaled;       /* the elements are followed by their scale, a float */
 };

@@ -177,7 +177,7 @@ const struct zip_member *rapt__torch_pickle(const struct zip *zip)
 
 /* ---- storages in a zip file ---- */
 
-/* Finds the part that contains the bytes of a member. A deflated member is inflated once. */
+/* Finds the part that contains the bytes of a member. A deflated member is inflated only once. */
 static rapt_status find_part(struct torch_reading *r, const struct zip_member *member,
                              unsigned *part, uint64_t *begin)
 {

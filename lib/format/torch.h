@@ -1,6 +1,6 @@
-/* torch.h - what the readers of torch.save's two file formats share, and the pickle interpreter.
-   The interpreter executes the subset of Python's pickle, protocols 2 to 5, that PyTorch's state
-   dicts use; all other opcodes and globals are errors. */
+/* torch.h - declarations shared by the readers of torch.save's two file formats, and the pickle
+   interpreter. The interpreter executes the subset of Python's pickle, protocols 2 to 5, that
+   PyTorch's state dicts use; all other opcodes and globals are errors. */
 #ifndef RAPT_LIB_FORMAT_TORCH_H
 #define RAPT_LIB_FORMAT_TORCH_H
 
@@ -21,7 +21,7 @@ enum pickle_kind {
     PICKLE_NUMBER,  /* `number` is the integer or boolean */
     PICKLE_LONG,    /* an integer of more than 8 bytes in text[size]: two's complement,
                        little-endian */
-    PICKLE_FLOAT,   /* a value that is discarded, because state dicts do not need it */
+    PICKLE_FLOAT,   /* a float, whose value is discarded, because state dicts do not need it */
     PICKLE_TEXT,    /* text[size], without a terminating 0 */
     PICKLE_TUPLE,   /* items[first .. first + size) */
     PICKLE_LIST,    /* the pairs whose `of` equals `first`, in order; their keys are PICKLE_NONE */
@@ -64,7 +64,7 @@ struct pickle { /* initialize with {allocator, label, why} */
    must outlive all values. Several pickles in the same bytes may be executed one after another;
    pairs, items and storages accumulate. Returns RAPT_BAD_FILE if the pickle is damaged, has too
    many values, or uses an opcode or global that does not occur in state dicts, and RAPT_NO_MEMORY
-   if an allocation fails. Needs memory in proportion to `size`, but less than 16 MB. */
+   if an allocation fails. Needs memory proportional to `size`, but less than 16 MB. */
 rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, size_t size);
 void rapt__pickle_free(struct pickle *pickle);
 

@@ -151,8 +151,8 @@ static rapt_status check_head(struct torch_reading *r, const unsigned char *byte
     return bad_torch_file(r, "little_endian is not True");
 }
 
-/* Reads the state dict and locates the storages. form->all is allocated here, because only the
-   state dict shows how many storages there are. */
+/* Reads the state dict, locates the storages and adds the tensors. form->all is allocated here,
+   because only the state dict shows how many storages there are. */
 static rapt_status read_dict(struct torch_reading *r, const unsigned char *bytes, size_t size)
 {
     const rapt_allocator *allocator = &r->file->allocator;

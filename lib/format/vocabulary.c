@@ -281,7 +281,7 @@ static rapt_status drop_repeated(const struct vocabulary_reading *r, struct voca
     return RAPT_OK;
 }
 
-/* Checks the numbers, indexes tokens by number, and sorts them by text. */
+/* Checks the tokens and their numbers, indexes the tokens by number, and sorts them by text. */
 static rapt_status arrange(struct vocabulary_reading *r)
 {
     struct vocabulary *v = r->vocabulary;
@@ -308,8 +308,8 @@ static rapt_status arrange(struct vocabulary_reading *r)
     return status;
 }
 
-/* Returns whether a text begins with '{' and the next token does not begin with '"' or '}'. Such a
-   text is not valid JSON. */
+/* Returns whether a text begins with '{' and the next character, not counting white space, is
+   neither '"' nor '}'. Such a text is not valid JSON. */
 static bool is_flow(const char *text)
 {
     if (*text != '{') return false;

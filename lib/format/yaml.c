@@ -4,8 +4,8 @@
                                 - scalar
                                 - scalar
 
-   A line is blank, a comment, ---, a key, an element of the last key's list, or that list in
-   brackets; "..." ends the document. A scalar is on one line and is decoded in place. A decoded
+   Each line is blank, a comment, "---", a key, an element of the last key's list, or the whole list
+   in brackets. "..." ends the document. A scalar is on one line and is decoded in place. A decoded
    escape is no longer than its source, except \L and \P (3 bytes instead of 2); the opening quote
    leaves room for one of them. Source: the files that yaml-cpp's emitter writes for Marian; YAML
    1.2.2, sections 5.7, 7.3 and 7.3.3 (scalars). */

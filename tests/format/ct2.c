@@ -141,7 +141,7 @@ static void test_refused(void **state)
         {"a", "b", 6, 1, 0x40000000, 0, 0, "does not match its shape"},
         {"a", "b", 6, 1, 0x3FFFFFFF, 0, 0xFFFFFFFC, "b: 4294967292 bytes are needed"},
         {"a", "b", 7, 1, 2, 0, 8,
-         "version 7 of CTranslate2's model.bin is not supported; versions 1 to 6 are"},
+         "version 7 of CTranslate2's model.bin is not supported; only versions 1 to 6 are"},
         {"a", "b", 65, 1, 2, 0, 8, "not a model or tensor file"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -22,9 +22,10 @@
 /* ---- temporary files ---- */
 
 /* A writer holds a shared lock (flock) on the folder while the folder is open, and the kernel
-   releases the lock when the process dies. A process that gets the exclusive lock therefore knows
+   releases the lock when the process dies. A process that gets the exclusive lock therefore assumes
    that nobody is writing there, and that all temporary files in the folder were left by killed
-   writers. A writer that does not get its lock within WAITS attempts proceeds without it. */
+   writers. A writer that does not get its lock within WAITS attempts proceeds without it, at the
+   risk that another process removes its temporary file. */
 
 /* Maximum number of waits, of 2 ms each, for another process that is removing abandoned files. */
 enum { WAITS = 50 };

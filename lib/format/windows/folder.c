@@ -31,7 +31,7 @@ static bool join_path(const wchar_t *folder, const wchar_t *name, wchar_t path[D
 }
 
 /* Returns the key from which the names of temporary files in this folder are derived, a hash of
-   disk, folder and host. Returns 0 if the folder cannot be examined. */
+   the disk, the folder and the host. Returns 0 if the folder cannot be examined. */
 static uint64_t folder_key(const wchar_t *folder)
 {
     BY_HANDLE_FILE_INFORMATION about = {0};

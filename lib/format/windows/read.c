@@ -1,6 +1,6 @@
 /* read.c - opens regular files, maps them and reads them at an offset; converts between UTF-8 and
-   UTF-16, and from Windows errors to errno values. The share mode lets others write, rename and
-   delete a file while it is open. */
+   UTF-16, and from Windows errors to errno values. The share mode lets other processes write,
+   rename and delete a file while it is open. */
 #include "format/windows/system.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 /* ---- read.c ---- */
 
 /* Convert between UTF-8 and UTF-16. Return false if the text is invalid or the result, including
-   the terminating 0, is longer than DISK_NAME. */
+   the terminating 0, does not fit into DISK_NAME elements. */
 bool rapt__path_wide(const char *text, wchar_t wide[DISK_NAME]);
 bool rapt__path_narrow(const wchar_t *wide, char text[DISK_NAME]);
 int rapt__last_error(void); /* returns GetLastError() as an errno value */
