@@ -225,7 +225,7 @@ static rapt_status one_sided(struct import *i, const struct ct2_attribute *a, in
     return status;
 }
 
-/* Reads all attributes, and stores in values[CT2_USES] those that the configuration depends on. */
+/* Reads all attributes, and stores in `values` those that the configuration depends on. */
 static rapt_status read_attributes(struct import *i, int *values)
 {
     static const char older[] = "embeddings/multiply_by_sqrt_depth";
@@ -350,7 +350,7 @@ static rapt_status read_factor(struct import *i, float *factor)
     const bool t5 = c->relative_bias == RAPT_RELATIVE_BIAS_T5 &&
                     c->norm_type == RAPT_NORM_TYPE_RMS && c->norm_order == RAPT_NORM_ORDER_PRE;
     if (!t5 || rapt__finite_count(factor, 1) == 0)
-        return rapt__import_bad(i, "%s is %g, which is supported only for T5", name,
+        return rapt__import_bad(i, "%s is %g; it must be 1 or, for T5, finite", name,
                                 (double)*factor);
     if (c->tie == RAPT_TIE_NONE && fabsf(*factor * sqrtf((float)c->width) - 1) <= 1e-6f)
         *factor = 1;

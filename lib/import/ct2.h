@@ -33,7 +33,8 @@ extern const int rapt__ct2_activations[CT2_ACTIVATIONS]; /* indexed by rapt_acti
 extern const struct ct2_attribute {
     const char *name, *dtype;    /* name without "encoder/" or "decoder/"; `dtype` is NULL if the
                                     attribute is not written */
-    bool of_encoder, of_decoder; /* true if exports write it for this side */
+    bool of_encoder, of_decoder; /* true if exports write it for this side; if both are true, an
+                                    import requires equal values */
     int otherwise;               /* value if the file lacks the attribute */
     enum ct2_use use;
 } rapt__ct2_attributes[CT2_ATTRIBUTES];

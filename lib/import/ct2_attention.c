@@ -65,8 +65,8 @@ struct biases {
     int buckets, distance;
 };
 
-/* Reads the shape of the encoder's or the decoder's biases. CTranslate2 stores the biases for every
-   layer; all layers must share the first layer's table. */
+/* Reads the number of buckets and the maximum distance of the encoder's or the decoder's biases.
+   CTranslate2 stores the biases for every layer; all layers must share the first layer's table. */
 static rapt_status read_side(struct import *i, const char *side, int layers, struct biases *b)
 {
     char table[IMPORT_NAME], distance[IMPORT_NAME], name[IMPORT_NAME];
@@ -75,8 +75,10 @@ static rapt_status read_side(struct import *i, const char *side, int layers, str
              side);
     const struct tensor_entry *first = rapt__import_find(i, table, 0);
     if (!first || first->rank != 2 || first->shape[0] > 1 << 10)
-        return rapt__import_bad(
-            i, "the biases of the first layer of the %s are missing or not a matrix", side);
+        return rapt__import_bad(i,
+                                "the biases of the first layer of the %s are missing or not a "
+                                "matrix of at most 1024 rows",
+                                side);
     b->buckets = (int)first->shape[0];
     for (int n = 0; n < layers; n++) {
         int limit;
@@ -86,7 +88,8 @@ static rapt_status read_side(struct import *i, const char *side, int layers, str
         if (status) return status;
         if (n == 0) b->distance = limit;
         if (!e || e->begin != first->begin || e->end != first->end || limit != b->distance)
-            return rapt__import_bad(i, "layers 0 and %d of the %s have different biases", n, side);
+            return rapt__import_bad(
+                i, "layers 0 and %d of the %s have different biases or maximum distances", n, side);
         rapt__import_use(i, e);
     }
     return RAPT_OK;
@@ -101,7 +104,8 @@ static rapt_status read_biases(struct import *i)
     if (!status) status = read_side(i, "decoder", c->decoder_layers, &decoder);
     if (status) return status;
     if (encoder.buckets != decoder.buckets || encoder.distance != decoder.distance)
-        return rapt__import_bad(i, "the biases of encoder and decoder have different shapes");
+        return rapt__import_bad(
+            i, "the biases of encoder and decoder have different shapes or maximum distances");
     c->relative_bias = RAPT_RELATIVE_BIAS_T5;
     c->relative_buckets = encoder.buckets, c->relative_distance = encoder.distance;
     c->position = RAPT_POSITION_NONE, c->first_position = 0;

@@ -21,11 +21,11 @@ void rapt__export_check_ct2(const struct exporting *e)
     const rapt_config *c = e->config;
     if (c->position == RAPT_POSITION_NONE)
         rapt__export_refuse(e, "position", "sinusoids or learned");
-    /* the import would mistake such a model for one from Hugging Face, and expect callers to add
-       the end token */
+    /* the import would mistake such a model for one from Hugging Face, whose sources end with the
+       end token */
     if (c->no_source_end &&
         (c->decoder_start == RAPT_DECODER_START_END || c->decoder_start == RAPT_DECODER_START_PAD))
-        rapt__export_refuse(e, "no_source_end", "0 unless the decoder starts with <s> or zeros");
+        rapt__export_refuse(e, "no_source_end", "0 if the decoder starts with </s> or <pad>");
     rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
@@ -119,7 +119,7 @@ static bool begins(const struct exporting *e)
 }
 
 /* Returns the token that targets begin with. If the decoder starts from zeros, only our own import
-   uses the token: "</s>" marks a model whose callers must append the end token to sources. */
+   uses the token: "</s>" means that sources end with the end token. */
 static const char *start_of(const struct exporting *e)
 {
     if (e->config->decoder_start == RAPT_DECODER_START_ZERO)

@@ -1,7 +1,7 @@
 /* ct2_tokens.c - reads the settings for special tokens, and the vocabularies, in a CTranslate2
-   folder. The vocabularies are lists of names. Tokenizer files are read as well if they exist: in
-   the folder, source.spm and target.spm or Hugging Face's files under their usual names; next to
-   the folder, those of an Argos package.
+   folder. The vocabularies are lists of names. Tokenizer files are read as well if they exist:
+   source.spm, target.spm or Hugging Face's files in the folder, or an Argos package's files next to
+   the folder.
 
    The folder of an encoder (BERT, DistilBERT, RoBERTa or XLM-RoBERTa) contains the names of tokens,
    but not the rules for splitting text into tokens. The rules, and the settings of
@@ -29,10 +29,10 @@ static bool is_mbart(const rapt_config *c)
     return c->embedding_norm && c->norm_order == RAPT_NORM_ORDER_PRE;
 }
 
-/* Returns whether a model was converted from Hugging Face's transformers. `start` is the
-   decoder_start_token, or NULL. If the decoder starts from zeros, `start` must be "</s>". Otherwise
-   the decoder must start with the end or pad token, or the model must be T5; other converters store
-   such a start token only together with add_source_eos. */
+/* Returns whether a model was converted from Hugging Face's transformers, judging by the first
+   input of its decoder. `start` is the decoder_start_token, or NULL. A decoder that starts from
+   zeros must have the start token "</s>". Any other decoder must start with the end or pad token,
+   or belong to T5. Other converters store such a start token only together with add_source_eos. */
 static bool is_from_hf(const rapt_config *c, const char *start)
 {
     if (c->decoder_start == RAPT_DECODER_START_ZERO) return start && strcmp(start, "</s>") == 0;
@@ -40,8 +40,8 @@ static bool is_from_hf(const rapt_config *c, const char *start)
            c->decoder_start == RAPT_DECODER_START_PAD || c->relative_bias;
 }
 
-/* Sets whether sources begin and end with special tokens. For models from Hugging Face, callers
-   must add these tokens, as our translators do. */
+/* Sets whether sources begin and end with special tokens. For models from Hugging Face, CTranslate2
+   leaves it to its callers to add these tokens; our translators add them. */
 static void frame_sources(struct import *i, bool source_end, const char *start)
 {
     rapt_config *c = &i->config;

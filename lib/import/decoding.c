@@ -71,7 +71,7 @@ static void follow(struct import *i, const struct followed *f, const char *text)
         return;
     }
     if (f->max) value = (float)rapt__max(count - f->less, 0);
-    if (f->max && value == 0) return; /* 0 means none, both in transformers and in rapt */
+    if (f->max && value == 0) return; /* 0 turns the setting off, in transformers and in rapt */
     rapt__float_write(value, number);
     keep(i, f->key, number);
 }
@@ -126,8 +126,8 @@ void rapt__import_first_token(struct import *i, const char *id)
 }
 
 /* Stores the tokens that must not be generated. bad_words_ids is a list of lists, which is
-   supported only if each inner list has one token. The pad token and ids beyond the vocabulary are
-   omitted. */
+   supported only if there are at most IMPORT_IDS inner lists, each with one token. The pad token
+   and ids beyond the vocabulary are omitted. */
 static void suppress(struct import *i, const struct import_settings *s, int pad)
 {
     const char *name = "bad_words_ids";

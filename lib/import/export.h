@@ -55,8 +55,8 @@ void rapt__export_refuse(const struct exporting *e, const char *field, const cha
 rapt_status rapt__export_refused(const struct exporting *e);
 /* Refuses the model unless it is an encoder-decoder with feed-forward layers and as many key heads
    as query heads, and all other fields of its configuration, except sizes, alignment_layer,
-   alignment_heads and free_fields[count], are 0. The sizes of its vocabularies must already have
-   been compared with the tokenizers. */
+   alignment_heads and the `count` fields in free_fields, are 0. The sizes of its vocabularies must
+   already have been compared with the tokenizers. */
 void rapt__export_check(const struct exporting *e, const enum config_field *free_fields, int count);
 
 /* ---- tensors ---- */
@@ -73,8 +73,8 @@ struct export_rows {
     int vector_rank;     /* if 2, vectors become matrices of one row */
     int more;            /* maximum number of tensors, except alphas, that the writer itself adds */
 };
-/* Fills e->tensors and e->sources with a tensor for each part of a parameter that the tables name.
-   rapt__export frees them. */
+/* Fills e->tensors and e->sources with one tensor for each part of a parameter that the tables name
+   and the writer needs. rapt__export frees them. */
 rapt_status rapt__export_tensors(struct exporting *e, const struct export_rows *rows);
 /* Adds a tensor [rows][columns] made by the writer. `data` is not copied; NULL means zeros. */
 void rapt__export_add(struct exporting *e, const char *name, int rows, int columns,

@@ -116,7 +116,7 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
     return RAPT_OK;
 }
 
-/* ---- rows of a matrix of bytes ---- */
+/* ---- rows of an 8-bit matrix ---- */
 
 /* Reads the factors for quantizing rows [first, first + count): the scales of the tensor if it has
    a single scale, or if it has one per row and is not stored column by column. Otherwise the
@@ -188,7 +188,7 @@ static rapt_status match_part(struct import *i, const struct import_row *row,
 }
 
 /* Stores elements [first, first + count) of a part, given in our layout, or compares them if
-   `again` is true. In a matrix of bytes, these elements must form whole rows. */
+   `again` is true. In an 8-bit matrix, these elements must form whole rows. */
 static rapt_status take(struct import *i, const struct tensor_entry *e, const struct target *t,
                         size_t first, size_t count, const float *data, bool again)
 {
@@ -241,7 +241,7 @@ static size_t piece_of(size_t columns)
     return panel < SOME ? SOME / panel * panel : panel;
 }
 
-/* Copies elements [first, first + count) of a tensor of 8-bit integers to a matrix of bytes. These
+/* Copies elements [first, first + count) of a tensor of 8-bit integers to an 8-bit matrix. These
    elements must form whole rows. Sets *done to false if they have to be converted to floats and
    back. */
 static rapt_status copy_integers(struct import *i, const struct tensor_entry *e,
@@ -266,7 +266,7 @@ static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e
 {
     float *data = i->converting.rows;
     const size_t piece = piece_of(t->columns);
-    const size_t all = t->rows * t->columns, skipped = e->count - all; /* IMPORT_OFFSET */
+    const size_t all = t->rows * t->columns, skipped = e->count - all; /* see IMPORT_OFFSET */
     for (size_t first = 0; first < all; first += piece) {
         size_t count = rapt__min_size(all - first, piece);
         bool done = false;
@@ -417,7 +417,7 @@ rapt_status rapt__import_match(struct import *i, const struct import_table *tabl
     return status ? status : choose_precision(i);
 }
 
-/* Lays out the memory for filling parameters. Matrices of bytes need more of it. */
+/* Lays out the memory for filling parameters. 8-bit matrices need more of it. */
 static void lay_out_converting(struct import *i, struct arena *arena)
 {
     struct import_converting *c = &i->converting;

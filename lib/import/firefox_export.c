@@ -3,8 +3,8 @@
    one, config.yml (the decoding settings) and metadata.json.
 
    Both of Firefox's engines must be able to run the model: Marian compiled to WebAssembly, and
-   fxtranslate, which supports only the architecture of Mozilla's students. Names and settings are
-   those of mozilla/firefox-translations-models. */
+   fxtranslate, which supports only the architecture of Mozilla's student models. Names and settings
+   are those of mozilla/firefox-translations-models. */
 #include "import/export.h"
 
 #include <stdio.h>

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CANDIDATES = 64 }; /* maximum number of models, and of settings, that are considered */
+enum { CANDIDATES = 64 }; /* maximum number of names in each list of a survey */
 
 struct names {
     int count;

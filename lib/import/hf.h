@@ -9,7 +9,7 @@
 #define HF_ADDED_TOKENS      "added_tokens.json"
 #define HF_DECODER_POSITIONS "model.decoder.embed_positions.weight"
 
-/* Rows [rapt__hf_row_count] for MarianMT and fairseq's models. */
+/* Rows for MarianMT and fairseq's models. There are rapt__hf_row_count of them. */
 extern const struct import_row rapt__hf_rows[];
 extern const int rapt__hf_row_count;
 enum { HF_POSITION_ROWS = 2, HF_NORM_ROWS = 4 };
@@ -144,7 +144,7 @@ struct pieces_writer {
 struct pieces_options {
     int kind; /* PIECES_... */
     bool byte_fallback, dummy_prefix, trim_spaces, escape_spaces;
-    rapt_text rules; /* a charsmap, or empty */
+    rapt_text rules; /* a precompiled charsmap of normalization rules; may be empty */
 };
 /* Appends a piece. `type` is PIECE_... */
 void rapt__pieces_put(struct pieces_writer *w, rapt_text text, float score, int type);

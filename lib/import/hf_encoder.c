@@ -10,9 +10,9 @@
 #include <string.h>
 
 /* ---- the files of sentence-transformers. modules.json lists the steps from a text to its vector,
-   each with its folder. config.json in the folder of the Pooling step specifies how rows are
-   pooled. sentence_bert_config.json limits how many tokens of a text are read. Without
-   modules.json, rows are averaged, as sentence-transformers does by default. ---- */
+   each with its folder. config.json in the folder of the Pooling step specifies how the rows of the
+   encoder's output are pooled. sentence_bert_config.json limits how many tokens of a text are read.
+   Without modules.json, rows are averaged, as sentence-transformers does by default. ---- */
 
 static rapt_status read_pooling(struct import *i, const char *folder)
 {
@@ -139,8 +139,8 @@ static void ignore_heads(struct import *i)
     }
 }
 
-/* Sets up the output for the head. A text classifier reads the first row; a token classifier reads
-   all rows. Without a classifier there is no output. */
+/* Sets up the output layer for the head. A text classifier reads the first row of the encoder's
+   output; a token classifier reads all rows. Without a classifier there is no output layer. */
 static rapt_status read_head(struct import *i, const struct hf_family *f,
                              const struct import_settings *s)
 {

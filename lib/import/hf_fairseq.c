@@ -8,7 +8,7 @@
    source, and the decoder starts with the end token.
 
    M2M-100 (Fan et al. 2021) and NLLB-200 (Costa-jussa et al. 2022) share one architecture, with
-   norms before sublayers and sinusoids as positions.
+   norms before sublayers and sinusoidal positions.
 
    Source: transformers 4.57, modeling_bart.py, modeling_mbart.py, modeling_m2m_100.py. */
 #include "import/hf.h"
@@ -94,7 +94,7 @@ static rapt_status use_bart_start(struct import *i, const struct import_settings
     if (ids->start == ids->end)
         return rapt__import_bad(i,
                                 "config.json: decoder_start_token_id is %d, the end token, but "
-                                "mBART-25 starts with a language",
+                                "mBART-25 starts with a language token",
                                 ids->start);
     rapt__import_first_token(i, start);
     return RAPT_OK;

@@ -112,7 +112,8 @@ static rapt_status check_byte_pairs(struct import *i, const struct hf_json *json
     return RAPT_OK;
 }
 
-/* Stores the ids of the two tokens of each merge in pairs[2 * json->merge_count]. */
+/* Stores the ids of the two tokens of each merge in `pairs`, which has 2 * json->merge_count
+   elements. */
 static rapt_status find_pairs(struct import *i, const struct hf_json *json,
                               const rapt_tokenizer *names, int32_t *pairs)
 {

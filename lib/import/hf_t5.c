@@ -1,6 +1,6 @@
 /* hf_t5.c - imports T5 (Raffel et al. 2020), mT5 (Xue et al. 2021), ByT5 (Xue et al. 2022) and
    MADLAD-400 (Kudugunta et al. 2023) from a Hugging Face folder: config.json, the weights and the
-   vocabulary, which consists of pieces and extra ids. ByT5 has no file of pieces, so a
+   vocabulary, which consists of pieces and extra ids. ByT5 has no SentencePiece file, so a
    SentencePiece model is created for it, with the pieces <pad>, </s>, <unk> and the 256 bytes.
    Models of version 1.0, whose output matrix is tied to the embeddings, multiply the decoder's
    output by width^-0.5. This factor becomes part of the gain of the decoder's last norm. Source:
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- names. No matrix has a bias ---- */
+/* ---- names. T5's linear layers have no biases, so ours are filled with 0. ---- */
 
 #define NO_BIAS(ours, theirs, part, parts)                                                         \
     HF_PART(ours ".weight", theirs ".weight", part, parts),                                        \
@@ -66,7 +66,7 @@ static const struct import_row rows[] = {
     FEEDFORWARD("decoder", "2"),
     HF_WHOLE("decoder.norm.weight", "decoder.final_layer_norm.weight"),
 };
-/* Used for files that have the tied table only as the output matrix. */
+/* Used for files that have the tied table only as lm_head.weight. */
 static const struct import_row output_rows[] = {
     HF_WHOLE("embedding.weight", "lm_head.weight"),
 };
@@ -116,10 +116,10 @@ static rapt_status read_heads(struct import *i, const struct import_settings *s)
     return status;
 }
 
-struct t5_settings { /* settings in config.json that are not in i->config */
+struct t5_settings { /* properties of the model that are not in i->config */
     struct hf_ids ids;
     bool scaled;      /* the decoder's output is multiplied by width^-0.5 */
-    bool only_output; /* the file has the tied table only under the name of the output matrix */
+    bool only_output; /* the file has the tied table only as lm_head.weight */
 };
 
 static rapt_status read_t5_config(struct import *i, const struct import_settings *s,
@@ -175,7 +175,8 @@ static const struct tensor_entry *find_table(const struct import *i)
 /* Sets config.tie according to the tensors, because transformers 5 writes tie_word_embeddings: true
    even for models with a separate output matrix. Unless scale_decoder_outputs is given, the
    decoder's output is scaled if the output matrix is tied according to both the tensors and the
-   settings. An output matrix that is equal to the table is not read again. */
+   settings. An output matrix that is equal to the table is marked as used, because the tied model
+   has no parameter for it. */
 static rapt_status read_output(struct import *i, const struct import_settings *s,
                                struct t5_settings *own)
 {
@@ -230,8 +231,9 @@ static rapt_status make_vocabulary(struct import *i, const rapt_tokenizer *piece
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
-/* Checks the ids of the pad and end tokens. In a vocabulary without <pad>, the pad token may be any
-   token unless the decoder starts with it, because it has no other use as input. */
+/* Checks the ids of the pad and end tokens. As input, the pad token is used only to start the
+   decoder. If the decoder starts with another token and the vocabulary has no <pad>, the id of the
+   pad token is therefore not checked. */
 static rapt_status check_t5_ids(struct import *i, const struct hf_ids *ids)
 {
     if (i->config.decoder_start == RAPT_DECODER_START_PAD ||
@@ -319,7 +321,7 @@ static rapt_status make_bytes(struct import *i, rapt_tokenizer **pieces)
     return status;
 }
 
-/* ---- the choice ---- */
+/* ---- the pieces: spiece.model or bytes ---- */
 
 /* Returns whether the tokenizer of a folder is ByT5's, according to the settings of
    tokenizer_config.json or, if these do not name it, of config.json. */

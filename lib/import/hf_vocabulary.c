@@ -29,7 +29,7 @@ static bool is_name(rapt_text name, const char *text)
     return name.size == strlen(text) && memcmp(name.bytes, text, name.size) == 0;
 }
 
-/* Stores the added tokens in names[vocab]. */
+/* Stores the added tokens in `names`, which has `vocab` entries. */
 static rapt_status take_added(struct import *i, const struct import_settings *s, rapt_text *names,
                               int vocab)
 {
@@ -122,8 +122,8 @@ static char *next_line(char **text)
     return line;
 }
 
-/* Stores the ids of the two tokens of each merge in pairs[2 * most] and sets *count to the number
-   of merges. */
+/* Stores the ids of the two tokens of each merge in `pairs`, which has room for `most` merges, and
+   sets *count to the number of merges. */
 static rapt_status read_pairs(struct import *i, char *text, const struct vocabulary *v,
                               int32_t *pairs, int most, int *count)
 {

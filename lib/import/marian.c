@@ -50,7 +50,7 @@ enum { POSITIONS = 1024 }; /* rows of our table of sinusoids; Marian has no limi
 const struct import_row rapt__marian_rows[] = {
     {"embedding.weight", "Wemb", 0, 1, 0},
     {"encoder.embedding.weight", "encoder_Wemb", 0, 1, 0},
-    {"encoder.embedding.weight", "Wemb", 0, 1, 0}, /* with only tied-embeddings-src */
+    {"encoder.embedding.weight", "Wemb", 0, 1, 0}, /* if only tied-embeddings-src is set */
     {"decoder.embedding.weight", "decoder_Wemb", 0, 1, 0},
     {"decoder.embedding.weight", "Wemb", 0, 1, 0},
     {"output.weight", "decoder_ff_logit_out_Wt", 0, 1, 0},
@@ -168,8 +168,8 @@ static const char *operations(const struct yaml *y, const char *key, const char 
     return text;
 }
 
-/* Determines where the norms are placed: either after each sublayer, or before each sublayer and at
-   the end of the stack. */
+/* Determines the type of the norms and where they are placed: either after each sublayer, or before
+   each sublayer and at the end of the stack. */
 static rapt_status read_norms(struct import *i, const struct yaml *y)
 {
     static const struct {

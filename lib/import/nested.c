@@ -85,7 +85,7 @@ static rapt_status read_language(struct import *i, const struct import_settings 
     const char *code = rapt__import_setting(s, key);
     const size_t size = code ? strlen(code) : 0;
     if (size == 0 || size >= IMPORT_LANGUAGE)
-        return rapt__import_bad(i, "metadata.json: %s must have 1 to %d bytes", key,
+        return rapt__import_bad(i, "metadata.json: %s must be a string of 1 to %d bytes", key,
                                 IMPORT_LANGUAGE - 1);
     memcpy(to, code, size + 1);
     return RAPT_OK;

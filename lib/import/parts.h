@@ -31,7 +31,7 @@ struct import_decoding {
     char ignored[400]; /* settings or values that are not supported, for human readers */
 };
 
-/* Memory for filling parameters; all of it except `rows` is for matrices of bytes. */
+/* Memory for filling parameters; all of it except `rows` is for 8-bit matrices. */
 struct import_converting {
     float *rows;              /* a piece of a tensor: whole panels of rows */
     float *factors, *scratch; /* see rapt__parameter_set_rows */
@@ -141,8 +141,8 @@ struct import_setting {
     const char *text;  /* text of a string, number, true, false or null, or of the only element of a
                           list if that is a string or a nonnegative number; NULL for an object or
                           any other list */
-    bool string, list; /* true if the value, or the first element of a list, is a string; true for
-                          a list */
+    bool string, list; /* string: the value, or the first element of a list, is a string; list: the
+                          value is a list */
     int length;        /* number of elements of a list */
     /* Tokens (integers of at most 9 digits) in a list of at most IMPORT_IDS elements, each of which
        is a token or a list of one token. id_count is -1 for any other value. */
@@ -215,7 +215,7 @@ rapt_status rapt__import_open_names(struct import *i, const char *name, struct v
    RAPT_BAD_FILE if there are more than 2^28 bytes. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
 /* Makes a tokenizer from the names in a file. There must be one name for each of the `vocab` rows
-   of the table; if only the last is missing and no other is <unk>, the last row becomes <unk>.
+   of the table; if only the last is missing and no other is <unk>, the last row is named <unk>.
    `pieces` is the SentencePiece tokenizer that splits texts, or NULL to split them at spaces.
    Returns RAPT_NO_FILE if the file does not exist, and RAPT_BAD_FILE if it is damaged or no
    tokenizer can be made from its names. */
@@ -234,8 +234,8 @@ rapt_status rapt__import_pieces(struct import *i, const char *name, rapt_tokeniz
 /* Makes i->source, and i->target if it differs, from the vocabularies in the folder of a Marian
    model. Either i->decoder names these files, or they are recognized by their own names. */
 rapt_status rapt__import_vocabularies(struct import *i);
-/* Returns whether a file with this name is a SentencePiece model (.spm), a list of token names (a
-   file whose own name contains "vocab"), or decoder.yml, which names vocabularies. */
+/* Returns whether a file with this name is a SentencePiece model (.spm), decoder.yml, which names
+   vocabularies, or a list of token names (.yml, .yaml, .json or .txt, with "vocab" in its name). */
 bool rapt__import_is_vocabulary(const char *name);
 
 /* ---- folder.c ---- */

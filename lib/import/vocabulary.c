@@ -51,7 +51,7 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
 /* The number of names that a vocabulary must have. FIT_EXACT means one name for each row of the
    table. FIT_ANY means any number, as in Marian: names beyond the table are ignored, and rows
    without a name are never generated. In both cases, if only the last row lacks a name and no other
-   is <unk>, its name is <unk>, except in a WordPiece vocabulary. */
+   row is named <unk>, the last row is named <unk>, except in a WordPiece vocabulary. */
 enum fit { FIT_EXACT, FIT_ANY };
 
 /* How a tokenizer made from a list of names splits text: with a SentencePiece model, WordPiece or

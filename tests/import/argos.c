@@ -167,9 +167,9 @@ static void test_merges_refused(void **state)
     folder_refused(package, "bpe.model, line 2: a merge must be two symbols");
     use_merges(package, "");
     folder_text(package, "metadata.json", "{\"from_code\": \"en\"}");
-    folder_refused(package, "metadata.json: to_code must have 1 to 15 bytes");
+    folder_refused(package, "metadata.json: to_code must be a string of 1 to 15 bytes");
     folder_text(package, "metadata.json", "{\"from_code\": \"0123456789abcdef\"}");
-    folder_refused(package, "metadata.json: from_code must have 1 to 15 bytes");
+    folder_refused(package, "metadata.json: from_code must be a string of 1 to 15 bytes");
     rapt_model_free(model);
     clear_merges(package);
 }

@@ -86,7 +86,7 @@ static void test_refusals(void **state)
         {{"decoder/embeddings/weight", WITHOUT, 0}, "target_vocab"},
         {{"encoder/scale_embeddings", 0, 2.8287f}, "is 2.8287, neither 1 nor the square root of 8"},
         {{"decoder/scale_outputs", 0, 0.25f},
-         "decoder/scale_outputs is 0.25, which is supported only for T5"},
+         "decoder/scale_outputs is 0.25; it must be 1 or, for T5, finite"},
         {{"encoder/layer_1/self_attention/queries_scale", 0, 3},
          "encoder/layer_1/self_attention/queries_scale is 3, neither 1 nor 1 / sqrt(4)"},
         {{"decoder/layer_0/attention/queries_scale", 0, NAN}, "queries_scale is nan, neither 1"},

@@ -393,7 +393,7 @@ static void test_refusals(void **state)
     export_refused(&c, PIECES_BEGIN, RAPT_EXPORT_CT2, "latent_width");
     c = ct2_configs[1];
     c.decoder_start = RAPT_DECODER_START_END, c.no_source_end = 1;
-    export_refused(&c, PIECES_BEGIN, RAPT_EXPORT_CT2, "no_source_end must be 0 unless");
+    export_refused(&c, PIECES_BEGIN, RAPT_EXPORT_CT2, "no_source_end must be 0 if");
     c = ct2_configs[1];
     c.decoder_start = RAPT_DECODER_START_PAD;
     export_refused(&c, 0, RAPT_EXPORT_CT2, "<pad>");
