@@ -1,9 +1,9 @@
-/* breaks.c - finds the places in a block of text where sentences may end. Our own rules let a
-   sentence end after a terminator, any closing punctuation and white space (some terminators need
-   no space), and after a line or paragraph separator. ICU finds more ends by the rules in UAX #29
-   (Unicode), which cover the terminators of more scripts. On its own, ICU finds no end after the
-   ellipsis U+2026 or after a full stop that is followed by a number and then a lower-case
-   letter. */
+/* breaks.c - finds the places in a block of text where sentences may end. By our own rules, a
+   sentence may end after a terminator that is followed by white space, with or without closing
+   punctuation in between (some terminators need no space), and after the characters U+0085, U+2028
+   and U+2029, which end lines or paragraphs. ICU finds more ends by the rules in UAX #29 (Unicode),
+   which cover the terminators of more scripts. ICU alone finds no end after the ellipsis U+2026 or
+   after a full stop that is followed by a number and then a lower-case letter. */
 #include "document/document.h"
 
 #ifdef RAPT_HAVE_ICU

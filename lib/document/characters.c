@@ -1,6 +1,7 @@
 /* characters.c - classifies the characters that matter for finding sentences, finds the ends of
-   lines, and trims white space. Most characters in the tables are in Unicode's Sentence_Terminal,
-   Quotation_Mark, Close_Punctuation or Open_Punctuation class. */
+   lines, and trims white space. Most characters in the tables have the Unicode property
+   Sentence_Terminal or Quotation_Mark, or the general category Close_Punctuation or
+   Open_Punctuation. */
 #include "document/document.h"
 
 #define HOLDS(table, c) rapt__in_ranges(table, sizeof(table) / sizeof *(table), c)

@@ -1,6 +1,6 @@
 /* document.c - lists the formats. Collects a window of sentences, has them translated, and passes
-   the pieces of the document to the callback: for each sentence, first the kept bytes before it and
-   then the sentence. */
+   the pieces of the translated document to the callback: for each sentence, first the kept bytes
+   before it and then its translation. */
 #include "document/document.h"
 
 #include <string.h>
@@ -139,7 +139,7 @@ static void emit_inserted(struct document *d, rapt_span original, rapt_text text
 
 /* ---- entries that are written elsewhere ---- */
 
-/* Ends the entry that is being written. */
+/* Ends the entry that is being written, if there is one. */
 static void end_entry(struct document *d)
 {
     const struct elsewhere e = d->entry;
@@ -151,7 +151,7 @@ static void end_entry(struct document *d)
     d->last = 0;
 }
 
-/* Begins the entry of a part, unless that entry is already being written. */
+/* Ends the current entry and begins that of the next part, unless the two are the same. */
 static void begin_entry(struct document *d, const struct elsewhere *e)
 {
     const rapt_span begin = {e->original.begin, e->original.begin};
@@ -224,7 +224,7 @@ static rapt_text gap_text(const struct document *d, size_t from, const struct wi
     return gap;
 }
 
-/* Passes on the kept text before a part, then the part itself, replaced with `text`. */
+/* Passes on the kept text before a part, and then `text` in place of the part. */
 static void emit_part(struct document *d, const struct window_part *p, rapt_text text,
                       rapt_document_piece *piece)
 {
@@ -249,7 +249,7 @@ static rapt_text source_text(const struct document *d, const struct window_part 
     return document_text(d, p->source);
 }
 
-/* Passes on the next parts untranslated, up to the first one that is valid UTF-8. */
+/* Passes on parts untranslated, up to the next one that is valid UTF-8. */
 static void emit_invalid(struct document *d)
 {
     for (; d->emitted < d->count && d->parts[d->emitted].text.size == 0; d->emitted++) {
@@ -282,7 +282,8 @@ static int count_guards(const struct document *d, const struct window_part *p)
 }
 
 /* Puts the marks of a sentence into its translation, restores its case, and escapes the translation
-   as the format requires. */
+   as the format requires. If the translation equals the sentence that the model read, replaces it
+   with the original bytes of the sentence. */
 static rapt_status mark_up(struct document *d, const struct window_part *p,
                            rapt_document_piece *piece, rapt_text *text)
 {

@@ -1,10 +1,11 @@
-/* document.h - interface of the document layer. document.c collects sentences, has them translated
-   and passes on the pieces; parts.c prepares the sentences and guards protected text. split.c finds
-   the sentences and cuts long ones: plain.c finds the prose in plain text, breaks.c finds the
-   places where sentences may end, ends.c decides whether they do, and protect.c and addresses.c
-   find text that must not change. recase.c converts sentences in capitals and in title case to
-   sentence case. engine.c translates sentences with a translator. characters.c classifies
-   characters. markup.h declares the formats with markup. */
+/* document.h - interface of the document layer. document.c collects sentences, has them translated,
+   and passes the translated document to the caller in pieces. parts.c prepares the sentences for
+   translation and marks protected text. split.c finds the sentences and cuts long ones: plain.c
+   finds the prose in plain text, breaks.c finds the places where sentences may end, ends.c decides
+   whether they do, and protect.c and addresses.c find text that must not change. recase.c converts
+   sentences in capitals or title case to sentence case, and restores the case in the translation.
+   engine.c translates sentences with a translator. characters.c classifies characters. markup.h
+   declares the formats with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
@@ -17,46 +18,50 @@
 bool rapt__is_terminator(uint32_t character); /* punctuation that ends sentences, such as . ! ? */
 /* Returns true for a terminator that needs no space after it, such as the Chinese full stop. */
 bool rapt__is_full_terminator(uint32_t character);
-bool rapt__is_closer(uint32_t character); /* closing quotation mark or bracket */
-bool rapt__is_opener(uint32_t character); /* opening quotation mark or bracket, or one that is used
-                                             on both sides */
+/* Returns true for closing brackets, and for quotation marks that end a quotation in some
+   language. */
+bool rapt__is_closer(uint32_t character);
+/* Returns true for opening brackets, for quotation marks that begin a quotation in some language,
+   and for inverted exclamation and question marks. */
+bool rapt__is_opener(uint32_t character);
 /* Returns the span without leading and trailing white space and byte order marks (U+FEFF). */
 rapt_span rapt__trimmed(rapt_text text, rapt_span span);
 /* Returns the end of the span that rapt__trimmed returns, or span.begin if that span is empty. */
 size_t rapt__trimmed_end(rapt_text text, rapt_span span);
 bool rapt__has_letters(rapt_text text);
 bool rapt__is_break(char c); /* true for \n and \r */
-/* Returns the offset of the break that ends the line at `at`, or the size of the text. */
+/* Returns the offset of the first line break at or after `at`, or the size of the text. */
 size_t rapt__line_end(rapt_text text, size_t at);
-/* Returns the beginning of the line after the break at `end`, which may be \r\n. */
+/* Returns the beginning of the line after the line break at `end`, which may be \r\n. */
 size_t rapt__line_next(rapt_text text, size_t end);
 
 /* ---- breaks.c: where the sentences of a block of text may end ---- */
 struct breaks {
     rapt_text block;
     bool rules;      /* use only the rules of breaks.c, not ICU */
-    size_t rule;     /* the last end that the rules found; 0 if they have not been applied yet */
-    void *sentences; /* ICU's iterators; NULL until they are used */
+    size_t rule;     /* the last place that the rules found; 0 if they have not been applied yet */
+    void *sentences; /* ICU's iterators over sentences and lines, and the text that they read; NULL
+                        until needed */
     void *lines;
     void *text;
 };
 /* Opens ICU's sentence iterator, if ICU was built in and `rules` is false. Returns RAPT_NO_MEMORY
    if an allocation fails, and RAPT_BAD_FILE if ICU fails for another reason, usually because its
-   data is missing. The caller closes *breaks even after a failure. */
+   data is missing. The caller must close *breaks even after a failure. */
 rapt_status rapt__breaks_open(struct breaks *breaks, bool rules, rapt_message *why);
 void rapt__breaks_close(struct breaks *breaks);
 /* Sets the block, which must remain valid. Returns the same errors as rapt__breaks_open. */
 rapt_status rapt__breaks_set(struct breaks *breaks, rapt_text block, rapt_message *why);
 /* Returns the first place after `from` where a sentence may begin, or the size of the block. */
 size_t rapt__breaks_next(struct breaks *breaks, size_t from);
-/* Returns the last place up to `limit` where, according to ICU, a line may be broken, or 0 if there
-   is none or ICU is not used. The block remains set. */
+/* Returns the last place in `text`, at or before `limit`, where a line may be broken according to
+   ICU. Returns 0 if there is none or ICU is not used. Does not change the block. */
 size_t rapt__breaks_line(struct breaks *breaks, rapt_text text, size_t limit);
 
 /* ---- ends.c: whether a sentence ends ---- */
 struct language;
 enum { LANGUAGES_MAX = 24 };
-struct languages { /* the languages whose abbreviations are recognized */
+struct languages { /* languages whose abbreviations are recognized */
     const struct language *list[LANGUAGES_MAX];
     int count;
 };
@@ -67,8 +72,9 @@ struct languages rapt__languages(const char *code);
 bool rapt__sentence_ends(const struct languages *languages, rapt_text text, size_t at);
 
 /* ---- plain.c: plain text ---- */
-/* Finds the prose at or after *at and moves *at to its end. Before the call, *at must be at the
-   beginning of a line or after earlier prose. Returns false at the end of the document. */
+/* Finds the next run of prose at or after *at, and moves *at to its end. If `unwrap` is true, the
+   run may continue on the following lines. Before the call, *at must be at the beginning of a line
+   or at the end of the previous run. Returns false at the end of the document. */
 bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *prose);
 /* Returns the beginning of the prose in the line that begins at `at`, after white space and quote,
    heading and list markers. */
@@ -95,7 +101,7 @@ rapt_status rapt__protection_open(struct protection *protection,
 bool rapt__protected_next(const struct protection *protection, rapt_text text, size_t at,
                           size_t limit, rapt_span *span);
 
-/* ---- addresses.c: every search is bounded, so the time is linear in the size of the text ---- */
+/* ---- addresses.c: every search is bounded, so the total time is linear ---- */
 enum { PROTECTED_URL = 2048, PROTECTED_NAME = 255 }; /* maximum sizes in bytes */
 /* These functions return the end of the address or name that begins at `at`, or `at` if there is
    none. */
@@ -115,8 +121,7 @@ size_t rapt__identifier_end(rapt_text text, size_t at);
 
 /* ---- recase.c: sentences in capitals and in title case ---- */
 struct recasing {
-    bool capitals, titles;         /* convert sentences in capitals; convert sentences in title
-                                      case */
+    bool capitals, titles;         /* convert sentences in capitals, and in title case */
     bool small_words;              /* a title may contain short words in lower case */
     bool keeps_i;                  /* the word I remains in upper case, as in English */
     bool dotless;                  /* the lower-case form of I has no dot, as in Turkish */
@@ -127,8 +132,8 @@ struct recasing rapt__recasing(const rapt_document_options *options);
    Guards are ignored. */
 enum letter_case rapt__case_find(const struct recasing *how, rapt_text text,
                                  const struct mark *marks, size_t count);
-/* A sentence that was converted to sentence case. */
 enum { CASE_GROWS = 3 }; /* a character becomes at most 3 times as long, in bytes */
+/* A sentence that was converted to sentence case. */
 struct recased {
     struct buffer text; /* the caller sets its allocator */
     size_t *places;     /* [size + 1] offset in `text` of each byte of the sentence */
@@ -147,7 +152,8 @@ void rapt__recased_free(struct recased *recased);
 bool rapt__case_dotless(rapt_text text);
 
 /* ---- split.c: the sentences of a document ---- */
-/* The last protected text that was found. Places from `origin` to `scanned` have been searched. */
+/* The last protected text that was found. The bytes from `origin` to `scanned` have been
+   searched. */
 struct protected_search {
     size_t origin, scanned;
     rapt_span last;
@@ -186,7 +192,7 @@ rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passa
    if the engine has no `fit`. If max_length is 0, this is the size of text. */
 size_t rapt__splitter_fit(const struct sentence_splitter *splitter, rapt_text text);
 
-/* ---- parts.c: guards ---- */
+/* ---- parts.c: guards, which are marks for text that must not change ---- */
 /* The parts of sentences that must not change, as rapt_translate_call.opaque expects them, and
    flags for the sentences that have marks. */
 struct opaque {
@@ -209,7 +215,7 @@ struct translator_engine {
     rapt_translator *translator;
     int alignments, mend;
     const rapt_glossary *glossary;
-    struct opaque opaque; /* opaque parts of the sentences to be translated next */
+    struct opaque opaque; /* opaque parts of the sentences that are translated next */
     uint64_t first;       /* number of the next sentence */
     rapt_status failure;  /* first failure of engine.spells; RAPT_OK if there was none */
     int32_t *ids;         /* [capacity] */
@@ -232,8 +238,8 @@ rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_te
 
 /* ---- parts.c: the window of document.c ---- */
 
-struct window_part {
-    rapt_span source; /* bytes of the part in the document */
+struct window_part {  /* a sentence, or a part of one, in the window */
+    rapt_span source; /* bytes of the document that the part came from */
     bool continued;
     rapt_text text;           /* the text to translate; empty if it is not valid UTF-8 */
     bool is_held;             /* text is in document.held, not in the document */
@@ -247,7 +253,7 @@ struct window_part {
                                  [text.size] */
 };
 
-/* The state of one call. */
+/* The state of one call to rapt__document_translate. */
 struct document {
     rapt_allocator allocator;
     struct sentence_splitter splitter;
@@ -255,7 +261,7 @@ struct document {
     void *user;
     struct window_part *parts; /* [WINDOW_PARTS] */
     rapt_text *texts;          /* [WINDOW_PARTS] the window's texts that are valid UTF-8 */
-    size_t count, given;       /* number of parts, and of texts */
+    size_t count, given;       /* number of parts, and of texts for the engine */
     size_t emitted;            /* number of parts of the window that have been passed on */
     size_t before;             /* number of sentences given to the engine in earlier windows */
     size_t done, written;      /* bytes of the document and of its translation that have been passed
@@ -267,7 +273,7 @@ struct document {
     bool holds;             /* set if the texts of sentences are copied to `held` */
     struct buffer held;     /* texts of the window's sentences, without line breaks or markup */
     struct mark_list marks; /* marks of the window's sentences */
-    struct buffer clean;    /* a translation: first without line breaks, then with its marks */
+    struct buffer clean;    /* a translation without line breaks, later with its marks */
     struct elsewhere entry; /* the entry that is being written, if entry.given is set */
     size_t copied;          /* end of the part of entry.original that has been written */
     struct opaque *opaque;  /* describes the window's sentences; may be NULL */

@@ -18,7 +18,10 @@ static const struct language languages[] = {
 };
 
 enum { KNOWN_LANGUAGES = sizeof languages / sizeof *languages };
-enum { WORD_LONGEST = 10, FORM_LONGEST = 16 }; /* bytes in an abbreviation, and in a listed word */
+enum {
+    WORD_LONGEST = 10, /* maximum size of an abbreviation in bytes */
+    FORM_LONGEST = 16  /* maximum size of a listed word in bytes */
+};
 _Static_assert((int)KNOWN_LANGUAGES <= (int)LANGUAGES_MAX, "LANGUAGES_MAX is too small");
 
 struct languages rapt__languages(const char *code)

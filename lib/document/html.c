@@ -14,7 +14,7 @@ static const char blocks[] =
     "h2 h3 h4 h5 h6 head header hgroup hr html input legend li link listing main map menu meta nav "
     "noscript object ol optgroup option p param plaintext pre search section select slot source "
     "summary table tbody td template tfoot th thead title tr track ul video";
-/* Elements without contents. */
+/* Elements that have no contents and no closing tag. */
 static const char voids[] =
     "area base br col embed frame hr img input link meta param source track "
     "wbr";
@@ -59,8 +59,8 @@ static size_t raw_element_end(rapt_text document, const struct tag *opening)
     return end < document.size ? rapt__tag_read(document, end, false).span.end : end;
 }
 
-/* Counts kept during the search for the end of an element: open elements of the same name,
-   including the element itself, and open containers. */
+/* Counters used in the search for the end of an element: open elements of the same name, including
+   the element itself, and open containers. */
 struct nesting {
     size_t same, containers;
 };

@@ -100,7 +100,8 @@ static void read_emphasis(struct format_reader *r)
 
 /* ---- links ---- */
 
-/* Returns the offset of the bracket that closes the one at `at`, or `end` if none is nearby. */
+/* Returns the offset of the bracket that closes the one at `at`, or `end` if there is none within
+   LONGEST bytes. */
 static size_t closing_bracket(rapt_text text, size_t at, size_t end)
 {
     enum { LONGEST = 2000 }; /* bytes; a bound that keeps the time linear */
@@ -164,8 +165,8 @@ static bool defines_links(struct format_reader *r)
     return r->state[MARKDOWN_DEFINES] == 2;
 }
 
-/* Reads the [ or ![ that begins a link, or a whole label that must not change. Returns false if the
-   bracket is text. */
+/* Reads the [ or ![ that begins a link, or a whole reference that must not change, such as [label]
+   or [^note]. Returns false if the bracket is text. */
 static bool read_link(struct format_reader *r)
 {
     const rapt_text text = r->document;

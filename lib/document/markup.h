@@ -1,9 +1,9 @@
 /* markup.h - declarations shared by the document formats. A format reads a document block by block.
-   A block is a run of text, such as a paragraph, that no sentence extends beyond, without its
-   markup. block.c stores the text, the document offset of each of its bytes, and its marks: inline
-   markup such as tags. html.c, markdown.c, markdown_inline.c, po.c, srt.c and xliff.c read the
-   formats; inline.c and tags.c parse markup for them. words.c, ranges.c and place.c put the marks
-   into a translation. */
+   A block is a piece of text, such as a paragraph, without its markup. No sentence extends beyond
+   its block. block.c stores the text, the document offset of each of its bytes, and its marks,
+   which are inline markup such as tags. html.c, markdown.c, markdown_inline.c, po.c, srt.c and
+   xliff.c read the formats; inline.c and tags.c parse markup for them. words.c, ranges.c and
+   place.c put the marks into a translation. */
 #ifndef RAPT_LIB_MARKUP_H
 #define RAPT_LIB_MARKUP_H
 
@@ -13,7 +13,7 @@
 #include <rapt/document.h>
 #include <string.h>
 
-/* ---- bytes of text; only ASCII letters and digits count ---- */
+/* ---- bytes of text; letters and digits are those of ASCII ---- */
 
 static inline bool is_digit(char c)
 {
@@ -30,7 +30,7 @@ static inline bool is_alphanumeric(char c)
     return is_digit(c) || is_alphabetic(c);
 }
 
-/* Returns text[at], or 0 after the end of the text. */
+/* Returns text[at], or 0 at or after the end of the text. */
 static inline char byte_at(rapt_text text, size_t at)
 {
     return at < text.size ? text.bytes[at] : 0;
@@ -62,12 +62,12 @@ enum mark_kind {
     MARK_CLOSE, /* ends an element */
     MARK_POINT, /* has no partner and no text, for example a comment or an image */
     MARK_GUARD, /* has no partner; its contents are part of the text but must not change */
-    MARK_BREAK  /* a line break within a sentence; the text has a space in its place */
+    MARK_BREAK  /* a line break within a sentence; in the text, a space takes its place */
 };
 /* Markup in a block. */
 struct mark {
     enum mark_kind kind;
-    rapt_text name;     /* name that the opening and closing tags of an element share; "%" for a
+    rapt_text name;     /* the name that the opening and closing tags of an element share; "%" for a
                            guard that is a placeholder without a number or name */
     rapt_span document; /* bytes of the mark in the document */
     rapt_span text;     /* bytes in the text of the block; empty except for guards and breaks */
@@ -83,8 +83,8 @@ struct text_origin {
 };
 
 /* The place where the translation of an entry is written, if it does not replace the entry itself.
-   An entry, such as a gettext message, consists of one or more blocks, all with the same struct
-   elsewhere. */
+   An entry, such as a gettext message, consists of one or more blocks, which all have the same
+   struct elsewhere. */
 struct elsewhere {
     rapt_span original; /* bytes of the document that are copied, with sentences translated */
     rapt_span place;    /* bytes of the document that the copy replaces */
@@ -159,9 +159,9 @@ struct guarding {
    `first` of the list. */
 rapt_status rapt__guards_add(const struct guarding *g, rapt_text text, struct mark_list *list,
                              size_t first);
-/* Appends a text as the model sees it: without the ends of long guards, and with another string in
-   place of each guard that the model cannot write. Adjusts the places of the marks. Returns false,
-   and appends nothing, if the model sees the text unchanged. The text must not be in the buffer. */
+/* Appends a text as the model sees it: long guards are truncated, and guards that the model cannot
+   write are replaced. Adjusts the places of the marks. Returns false, and appends nothing, if the
+   model sees the text unchanged. The text must not be in the buffer. */
 bool rapt__guards_show(const rapt_document_engine *engine, rapt_text text, struct mark *marks,
                        size_t count, struct buffer *out);
 
@@ -209,7 +209,7 @@ void rapt__write_apart(struct buffer *out, char c);
 enum letter_case { CASE_USUAL, CASE_CAPITALS, CASE_TITLE };
 
 /* ---- words.c: the words of a sentence and of its translation, in pairs ---- */
-/* A sentence to be written, with its marks. */
+/* A sentence with its marks, and the translation that is to receive them. */
 struct placed {
     rapt_text document;
     rapt_text source, target; /* the sentence and its translation, without markup */
@@ -237,7 +237,7 @@ struct word_spans {
 enum { NOT_ALIGNED = -1 };
 struct word_pairs {
     struct word_spans source, target;
-    int *aligned; /* [target.count] source word of each target word, or NOT_ALIGNED */
+    int *aligned; /* [target.count] index of the source word of each target word, or NOT_ALIGNED */
     bool guessed; /* the translation had no alignment */
 };
 /* Finds the words of a sentence and of its translation, and gives each target word a source word:
@@ -310,8 +310,8 @@ void rapt__read_point(struct format_reader *reader, size_t end);
 /* Reads a character reference, or an & that is text. Unknown references and those to invisible
    characters become points. */
 void rapt__read_reference(struct format_reader *reader, bool xml);
-/* Reads a tag as a mark, or a character reference as a point, for a format that defines neither.
-   Returns false if there is none. */
+/* Reads a tag as a mark, or a character reference as a point, for a format whose syntax has
+   neither. Returns false if there is none. */
 bool rapt__read_loose_tag(struct format_reader *reader);
 /* Reads a printf, Python or similar placeholder as a guard. Returns false if there is none. */
 bool rapt__read_placeholder(struct format_reader *reader);
@@ -340,10 +340,11 @@ bool rapt__markdown_inline(struct format_reader *reader);
 /* ---- place.c and ranges.c: the marks of one sentence ---- */
 
 /* A mark, or the two marks of an element. If the sentence contains only one tag of an element, the
-   element begins or ends outside of the sentence. */
+   element begins or ends outside of the sentence. Marks are numbered from 1. `open` is 0 if the
+   element begins before the sentence, and `close` is placer.outside if it ends after the
+   sentence. */
 struct node {
-    size_t open, close;  /* numbers of the node's marks, from 1; 0 and placer.outside are outside of
-                            the sentence */
+    size_t open, close;  /* numbers of the node's marks */
     size_t first, last;  /* [first, last) source words of the node */
     size_t parent;       /* index of a node */
     size_t begin, end;   /* [begin, end) target words of the node */
@@ -364,9 +365,9 @@ struct placer {
     size_t count, capacity, outside;
     signed char *class; /* [source words] whether each belongs to the node being placed, to a
                            sibling, or to neither */
-    bool *taken;        /* [target words] true for words of the siblings of the node being placed
-                           or, during the search for surplus words, of any guard */
-    bool *surplus;      /* [target words] true for words that are not written */
+    bool *taken;   /* [target words] true for words of the siblings of the node being placed or,
+                      during the search for surplus words, for words of any guard */
+    bool *surplus; /* [target words] true for words that are not written */
     bool has_surplus;
     bool closed;       /* true if the last bytes written were a closing tag or a guard */
     size_t unnumbered; /* mark number of the last unnumbered placeholder that has been written */

@@ -139,7 +139,8 @@ static bool is_spaced_letter(uint32_t c)
     return rapt__in_word(c) && !rapt__is_unspaced(c);
 }
 
-/* Returns true if a word directly precedes or follows a guard, except in scripts without spaces. */
+/* Returns true if a guard directly follows or precedes a word of a script that separates words with
+   spaces. */
 static bool touches_word(rapt_text text, rapt_span guard)
 {
     size_t start, next = guard.end;
@@ -197,7 +198,7 @@ static bool has_other_letters(rapt_text text, const struct mark *marks, size_t c
 bool rapt__guards_show(const rapt_document_engine *engine, rapt_text text, struct mark *marks,
                        size_t count, struct buffer *out)
 {
-    size_t at = 0, shift = 0; /* modulo SIZE_MAX + 1 */
+    size_t at = 0, shift = 0; /* wraps around if negative */
     const size_t before = out->size;
     int number = 0;
     char bytes[GUARD_TEXT];
@@ -301,7 +302,7 @@ static rapt_status protect(struct document *d, struct window_part *p, rapt_span 
     return failed ? RAPT_NO_MEMORY : RAPT_OK;
 }
 
-/* Replaces the text of a part with its sentence-case form, which is added to d->held, and adjusts
+/* Replaces the text of a part with the converted sentence, which is added to d->held, and adjusts
    the places of its marks. */
 static void take_recased(struct document *d, struct window_part *p, const struct recased *r)
 {

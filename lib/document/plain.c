@@ -1,10 +1,10 @@
-/* plain.c - finds the prose of plain text. A line consists of indentation, quote, heading and list
-   markers, and prose. A tab within a line separates two runs of prose. */
+/* plain.c - finds the prose of plain text. A line consists of indentation, then any quote, heading
+   or list markers, then prose. A tab within a line separates two runs of prose. */
 #include "document/document.h"
 
 #include <string.h>
 
-/* Tab, line feed, vertical tab, form feed, carriage return. */
+/* Returns true for a tab, line feed, vertical tab, form feed or carriage return. */
 static bool is_layout(char c)
 {
     return c >= '\t' && c <= '\r';
@@ -89,7 +89,7 @@ static size_t continued_at(rapt_text text, size_t end)
     return rapt__has_letters((rapt_text){text.bytes + begin, after - begin}) ? begin : end;
 }
 
-/* Returns the end of the prose that begins at `at`. */
+/* Returns the end of the run of prose that begins at `at`. */
 static size_t prose_end(rapt_text text, size_t at, bool unwrap)
 {
     for (size_t begin = at;;) {

@@ -15,7 +15,7 @@ enum {
     PLURAL, /* beginning and end of msgid_plural */
     PLURAL_END,
     FUZZY,        /* 1 if the entry is marked as fuzzy */
-    KEY,          /* offset of the _ or & before the message's access key, or 0 */
+    KEY,          /* offset of the _ or & that marks the message's access key, or 0 */
     KEY_WORD,     /* beginning of the word that contains the access key */
     TRANSLATIONS, /* 1 after the first msgstr: any line but another msgstr then begins a new
                      entry */
@@ -55,8 +55,8 @@ static size_t string_end(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the span of the strings that follow a keyword, or an empty span if they cannot be read.
-   Moves *at to the line after them. */
+/* Returns the span of the strings that follow a keyword, or an empty span if there are none or a
+   string is not closed. Moves *at to the line after them. */
 static rapt_span read_strings(rapt_text text, size_t *at)
 {
     rapt_span span = {0, 0};

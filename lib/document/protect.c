@@ -213,7 +213,7 @@ static size_t match_end(rapt_text pattern, size_t from, rapt_text text, size_t a
     }
 }
 
-/* Finds the longest match of a pattern. */
+/* Finds the longest match of any of the caller's patterns. */
 static size_t listed_end(const struct protection *p, rapt_text text, size_t at)
 {
     size_t longest = at;
@@ -274,7 +274,7 @@ rapt_status rapt__protection_open(struct protection *p, const rapt_document_opti
 
 /* ---- all protected text ---- */
 
-/* Returns the end of the protected text that begins at `at`, or `at`. */
+/* Returns the end of the longest protected text that begins at `at`, or `at` if there is none. */
 static size_t protected_end(const struct protection *p, rapt_text text, size_t at)
 {
     static size_t (*const of_words[])(rapt_text, size_t) = {

@@ -9,8 +9,8 @@
 
 enum { OF_OTHERS = -1, OF_SIBLING = -2, OF_NODE = 1 };
 
-/* Finds the source words that belong to a node and to its siblings, and the target words that
-   siblings already have. */
+/* Finds the source words that belong to a node and to its siblings, and the target words that have
+   already been assigned to siblings. */
 static void classify(struct placer *p, size_t index)
 {
     const struct node *n = &p->nodes[index];
@@ -87,8 +87,8 @@ static long count_own(const struct placer *p, size_t first, size_t last)
 }
 
 /* Looks for a copy of a guard's contents in target words [low, high). Takes the copy with the most
-   words that come from the guard. If the contents are a single punctuation mark or digit, the copy
-   must come from the guard. */
+   words that come from the guard. If the contents are a single byte other than a letter, at least
+   one word of the copy must come from the guard. */
 static void find_contents(const struct placer *p, struct node *n, size_t low, size_t high)
 {
     const struct mark *m = placed_mark(p, n->open);
@@ -216,9 +216,9 @@ static void find_beginning(const struct placer *p, struct node *n, size_t low, s
     }
 }
 
-/* Looks for altered copies of a guard, and takes the longest. A word that is aligned with the guard
-   but does not resemble it is ignored: attention makes mistakes, so replacing such a word could
-   lose a word of the text. */
+/* Looks for altered copies of a guard that contain a word aligned with it, and takes the longest.
+   Words that are aligned with the guard but do not resemble it are ignored: attention makes
+   mistakes, so replacing such a word could lose a word of the text. */
 static void find_likeness(const struct placer *p, struct node *n, size_t low, size_t high)
 {
     const rapt_text contents = guard_contents(p, n);

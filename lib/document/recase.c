@@ -1,6 +1,6 @@
-/* recase.c - converts sentences in capitals and in title case to sentence case. Models see few
-   sentences in capitals or title case in training, so the model reads the converted sentences, and
-   the original case is restored in the translation. */
+/* recase.c - converts sentences in capitals or title case to sentence case before the model reads
+   them, since models see few such sentences in training. Restores the original case in the
+   translation. */
 #include "document/document.h"
 
 #include <string.h>
@@ -122,14 +122,14 @@ static bool next_word(struct word_reader *r, size_t at, struct case_word *word)
 
 /* ---- the case of a sentence ---- */
 
-/* Counts for a sentence, excluding words that contain digits or have no letters with case. In
+/* Statistics of a sentence, excluding words that contain digits or have no letters with case. In
    `words`, words with no space between them count as one. `longest` is the number of letters in the
    longest word. */
 struct case_counts {
     size_t words, longest, letters, capitals;
     size_t capitalized; /* words that begin with a capital and are not in capitals, or are a single
                            capital letter */
-    bool title;         /* no word so far contradicts title case */
+    bool title;         /* titles are to be converted, and no word so far contradicts title case */
 };
 
 /* Counts a word. `spaced` means that white space precedes it, so it is not part of a name such as
@@ -245,8 +245,8 @@ static void lower_word(struct lowering *l, const struct case_word *w, enum lette
     }
 }
 
-/* Returns true if a glossary match contains protected text, or if its form is too long for the
-   arrays of struct recased. */
+/* Returns true if a glossary match contains protected text, or if the glossary's spelling is too
+   long for the arrays of struct recased. */
 static bool is_unusable(const struct lowering *l, const struct glossary_match *term)
 {
     const struct word_reader *r = &l->in;

@@ -35,7 +35,7 @@ static rapt_text head_of(rapt_text text, size_t size)
 }
 
 /* Returns false if a text is unlikely to be in capitals: fewer than half of its ASCII letters are
-   capitals, or it has neither capitals nor characters beyond ASCII. This test avoids most of the
+   capitals, or it has neither ASCII capitals nor non-ASCII characters. This test avoids most of the
    searches for guards, which take longer. */
 static bool may_be_capitals(rapt_text text)
 {
@@ -76,7 +76,7 @@ static size_t prefix_of(const struct recased *r, size_t fits)
 }
 
 /* Sets *fits to the size of the longest prefix of text whose sentence-case form fits, or to 0 if
-   the model reads the text as it is. */
+   the text is not converted. */
 static rapt_status fit_lowered(const struct sentence_splitter *s, rapt_text text, size_t *fits)
 {
     const rapt_allocator *allocator = s->reader.block.text.allocator;
@@ -97,9 +97,8 @@ static rapt_status fit_lowered(const struct sentence_splitter *s, rapt_text text
     return status;
 }
 
-/* Sets *fits to the result of rapt__splitter_fit for text, which is at the beginning of
-   s->sentence. If the text is in capitals and more of it fits in sentence case, sets *fits to that
-   larger size. */
+/* Sets *fits to the result of rapt__splitter_fit for `text`, which is a prefix of s->sentence. If
+   the text is in capitals and more of it fits in sentence case, sets *fits to that larger size. */
 static rapt_status fit_part(const struct sentence_splitter *s, rapt_text text, size_t *fits)
 {
     enum { LONGER = 4 }; /* the first prefix tried is this many times as long as `usual` */
@@ -132,7 +131,7 @@ static bool is_weak(uint32_t c)
            rapt__is_closer(c);
 }
 
-/* For each kind of cut, the last position within the first `fit` bytes, or 0 if none was found. */
+/* The last position of each kind of cut within the first `fit` bytes, or 0 if there is none. */
 struct cuts {
     size_t strong, weak, blank, character;
 };
@@ -151,8 +150,8 @@ static void note_cut(struct cuts *cuts, rapt_text text, uint32_t c, size_t end)
 }
 
 /* Returns the place at which to cut a text whose first part may have at most `fit` bytes. The
-   result is greater than 0 and at most text.size. It exceeds `fit` only if the first character
-   alone does. */
+   result is greater than 0 and at most text.size. It exceeds `fit` only if the first character is
+   longer than `fit`. */
 static size_t clause_cut(rapt_text text, size_t fit, struct breaks *breaks)
 {
     struct cuts cuts = {0, 0, 0, 0};
@@ -224,9 +223,9 @@ static rapt_span guard_around(struct sentence_splitter *s, size_t from, size_t a
     return rapt__block_guard(&s->reader.block, at);
 }
 
-/* Returns true if the text [begin, end) of the block contains only quotation marks, brackets and
-   spaces. ICU may end a sentence after an opening quotation mark or bracket that directly follows a
-   full stop. */
+/* Returns true if the text [begin, end) of the block contains only opening and closing punctuation
+   and white space. ICU may end a sentence after an opening quotation mark or bracket that directly
+   follows a full stop. */
 static bool is_opening(const struct sentence_splitter *s, size_t begin, size_t end)
 {
     for (size_t at = begin; at < end;) {
@@ -301,8 +300,9 @@ static size_t letter_end(const struct sentence_splitter *s, size_t begin, size_t
     return begin;
 }
 
-/* Returns true if there is a letter outside of text that must not change. Protected text is
-   searched for only up to the first such letter, since few sentences begin with protected text. */
+/* Returns true if there is a letter outside of text that must not change. The search for protected
+   text ends at the first such letter, which saves time because few sentences begin with protected
+   text. */
 static bool has_letters(const struct sentence_splitter *s, rapt_span part)
 {
     const rapt_text text = {s->text.bytes, part.end};
@@ -319,8 +319,8 @@ static bool has_letters(const struct sentence_splitter *s, rapt_span part)
     return false;
 }
 
-/* Takes the next part from s->sentence. Sets *found to false if it has no letters and therefore
-   nothing to translate. */
+/* Takes the next part from s->sentence. Sets *found to false if it has nothing to translate,
+   because all of its letters are in protected text or guards. */
 static rapt_status take_part(struct sentence_splitter *s, struct passage *part, bool *found,
                              rapt_message *why)
 {
@@ -337,7 +337,8 @@ static rapt_status take_part(struct sentence_splitter *s, struct passage *part, 
     return RAPT_OK;
 }
 
-/* Sets s->prose to the next run of text that no sentence extends beyond. */
+/* Sets s->prose to the next run of prose or, in formats with markup, to the next block. Sets *found
+   to false at the end of the document. */
 static rapt_status next_prose(struct sentence_splitter *s, bool *found, rapt_message *why)
 {
     s->block = (rapt_span){0, 0};

@@ -119,7 +119,8 @@ static rapt_status list_words(rapt_text text, const char *edges, struct word_spa
     return words->spans || words->count == 0 ? RAPT_OK : RAPT_NO_MEMORY;
 }
 
-/* Finds the words of both sides. `aligned` is true if the translation has token spans. */
+/* Finds the words of the sentence and of its translation. `aligned` is true if the translation has
+   token spans. */
 static rapt_status list_both(const struct placed *in, bool aligned, struct word_pairs *p,
                              const rapt_allocator *allocator)
 {
