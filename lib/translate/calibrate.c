@@ -12,15 +12,15 @@
 
 #include <math.h>
 
-struct measures { /* sums of the largest input magnitude of a product, and of the square of that
-                     magnitude, over all computations of the product */
+struct measures { /* sums over all computations of a product: of the largest input magnitude, and of
+                     its square */
     double sum, squares;
     size_t calls;
 };
 struct calibration {
     const rapt_model *model;
     struct measures *measures; /* [parameters] */
-    bool infinite;             /* an input was not finite */
+    bool infinite;             /* an input was infinite */
     size_t bad; /* index of the first text that is too long; SIZE_MAX if there is none */
 };
 
@@ -65,7 +65,7 @@ static float alpha_of(const struct measures *m)
     return (float)(127 / (typical > 0 ? typical : 1));
 }
 
-/* Translates the texts greedily. */
+/* Measures the products while translating the texts with greedy search. */
 static rapt_status measure(struct calibration *c, const rapt_text *texts, size_t count, int threads,
                            rapt_message *why)
 {

@@ -9,7 +9,7 @@
 
 struct rapt_encoder {
     rapt_allocator allocator;
-    rapt_encoder_options options; /* options with defaults filled in */
+    rapt_encoder_options options; /* with defaults filled in */
     const rapt_model *model;
     const rapt_tokenizer *tokenizer;
     rapt_model *own_model;         /* NULL if the model belongs to the caller */

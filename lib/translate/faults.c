@@ -1,6 +1,6 @@
 /* faults.c - finds faults in translations: loops (which weak models often produce), too many tokens
    for a short source, empty translations, and parts of the source that were not copied. Also
-   returns constraints that exclude all but the last of these faults. */
+   returns constraints that prevent all but the last of these faults. */
 #include "translate/translate.h"
 
 #include <string.h>
@@ -110,12 +110,12 @@ static rapt_status find_lost(struct window *w, int number, const int32_t *ids, i
 
 enum {
     PERIOD_MAX = 64,  /* maximum length of a repeated sequence, in tokens */
-    LOOP_TIMES = 4,   /* minimum number of times that a sequence occurs in a row in a loop */
+    LOOP_TIMES = 4,   /* minimum number of times in a row that the sequence occurs in a loop */
     LOOP_TOKENS = 8,  /* minimum number of tokens in a loop */
     LOOP_NGRAM = 4,   /* every loop contains an n-gram of this size twice */
     SHORT_TOKENS = 8, /* maximum number of tokens of a short source */
     SHORT_RATIO = 2,  /* maximum number of target tokens per token of a short source */
-    SHORT_EXTRA = 8   /* number of further target tokens that are allowed */
+    SHORT_EXTRA = 8   /* number of target tokens allowed in addition */
 };
 
 /* Returns the largest number of times that a sequence of 1 to PERIOD_MAX tokens occurs in a row.

@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-struct text_pair {    /* token counts of a pair */
+struct text_pair {    /* number and place of the tokens of a pair */
     int source_count; /* including special tokens; 0 if the text has no tokens, -1 if it has too
                          many */
     int target_count; /* including the forced first token, but not the end token; -1 if there are
                          too many */
-    size_t source, target; /* indices in ids of the first tokens of source and target */
+    size_t source, target; /* indices in text_pairs.ids of the first token of each */
 };
 
 struct text_pairs {            /* pairs that are tokenized together */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Returns the search rules of the project that a model was imported from, according to the metadata
-   that importers write; RAPT for other models. */
+   that importers write. Returns RAPT_SEARCH_RULES_RAPT for other models. */
 static rapt_search_rules origin_of(const rapt_model *model)
 {
     static const struct {
@@ -84,7 +84,7 @@ static void suppress(rapt_translator *t, int32_t token)
 }
 
 /* Suppresses the tokens listed in the metadata, or only counts them if t->suppressed is NULL.
-   Returns how many are listed. */
+   Returns the number of tokens listed. */
 static int suppress_listed(rapt_translator *t)
 {
     const char *text = rapt_model_metadata(t->model, SUPPRESSED_KEY);
@@ -122,7 +122,7 @@ rapt_status rapt__suppress(rapt_translator *t, rapt_message *why)
 /* ---- tokens around sources and targets, which in multilingual models name the languages ---- */
 
 /* Sets *id to the token of the language that the caller has named, or to -1 if no language was
-   named or found. */
+   named or found. Returns RAPT_BAD_ARGUMENT if the model does not have the language. */
 static rapt_status find_language(const rapt_tokenizer *t, const char *option, const char *language,
                                  int32_t *id, rapt_message *why)
 {

@@ -1,6 +1,6 @@
-/* terms.c - finds glossary terms in sentences, and makes phrases from their targets, from opaque
-   parts and from suppressed texts. The phrases of a form are the token sequences that spell it at
-   different places in a sentence. */
+/* terms.c - finds glossary terms in sentences. Converts forms to phrases: a form is a string that a
+   translation should or must not contain (a target of a term, an opaque part or a suppressed text),
+   and its phrases are the token sequences that spell it at different places in a sentence. */
 #include "translate/translate.h"
 
 #include <string.h>
@@ -280,8 +280,8 @@ static rapt_status add_terms(struct window *w, const struct phrase_maker *m, str
     return status;
 }
 
-/* Appends terms for those opaque parts of a sentence that tokens can spell and that are not longer
-   than a glossary form may be, until the sentence has RAPT_TERMS_MAX terms. */
+/* Appends terms for those opaque parts of a sentence that tokens can spell and that have at most
+   GLOSSARY_FORM bytes, until the sentence has RAPT_TERMS_MAX terms. */
 static rapt_status add_copies(const struct window *w, const struct phrase_maker *m,
                               const struct sentence *s)
 {
@@ -330,8 +330,8 @@ rapt_status rapt__window_suppress(struct window *w)
     return status;
 }
 
-/* Replaces the terms of a sentence with those from the glossary and, if `copies` is true, its
-   opaque parts. */
+/* Replaces the terms of a sentence with terms for its glossary matches and, if `copies` is true,
+   for its opaque parts. */
 static rapt_status set_terms(struct window *w, struct sentence *s, bool copies, rapt_message *why)
 {
     rapt_translator *t = w->t;

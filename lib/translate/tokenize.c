@@ -21,7 +21,7 @@ rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *to
     if (!status && size > 0)
         status = rapt_tokenizer_encode(tokenizer, (rapt_text){bytes, size}, ids, ends, capacity,
                                        count, NULL);
-    /* Converts the ends from offsets in the preprocessed text to offsets in the original text. */
+    /* Convert the ends from offsets in the preprocessed text to offsets in the original text. */
     for (size_t i = 0; ends && i < rapt__min_size(*count, capacity); i++)
         if (ends[i] > 0) ends[i] = from[ends[i] - 1];
     rapt__free(&t->allocator, from, offsets);
@@ -78,9 +78,9 @@ rapt_status rapt__window_take_texts(struct window *w)
     return status;
 }
 
-/* Returns true if a source has an empty translation because its text consists of a begin token, an
-   end token, or both. One other token, such as a language token, may follow the end token. With the
-   search rules MARIAN and HF, such a source is translated. */
+/* Returns true if a source has an empty translation because its text consists only of a begin
+   token, an end token, or both. One other token, such as a language token, may follow the end
+   token. With the search rules MARIAN and HF, such a source is translated nevertheless. */
 static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
 {
     const rapt_tokenizer *t = w->t->source;
@@ -96,7 +96,7 @@ static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
 }
 
 /* Writes the tokens of `text` to w->ids + s->start, and sets s->count and s->limit. If the text is
-   too long, sets s->count to -1. If there is nothing to translate, leaves both 0. */
+   too long, sets s->count to -1. If there is nothing to translate, leaves both at 0. */
 static rapt_status tokenize_source(struct window *w, rapt_text text, struct sentence *s)
 {
     const rapt_translator *t = w->t;

@@ -1,10 +1,11 @@
 /* translate.h - interface of the translate layer. translator.c creates translators, and imports and
    exports models. settings.c reads a translator's defaults from the model's metadata, and finds
    language tokens. translate.c translates sentences window by window and passes the translations to
-   callbacks: tokenize.c tokenizes the sentences, window.c searches, and searches again if faults.c
-   finds faults, and words.c aligns words. score_texts.c scores given translations. terms.c finds
-   glossary terms. memory.c manages the memory of these calls. calibrate.c measures a model while it
-   translates. encoder.c turns texts into vectors or logits, without a translator. */
+   callbacks: tokenize.c tokenizes the sentences, window.c searches for translations and repeats the
+   search if faults.c finds faults, and words.c aligns words. score_texts.c scores given
+   translations. terms.c finds glossary terms. memory.c manages the memory of these calls.
+   calibrate.c measures a model while it translates. encoder.c turns texts into vectors or logits,
+   without a translator. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -51,7 +52,7 @@ struct rapt_translator {
     int suppressed_count, suppressed_capacity;
     struct target_limit limit; /* limits of the search rules; options.max_length_factor replaces
                                   per_source and extra */
-    const rapt_shortlist *shortlist; /* NULL if none */
+    const rapt_shortlist *shortlist; /* NULL if there is none */
     rapt_shortlist *own_shortlist;   /* NULL unless the translator has loaded the shortlist
                                         itself */
     rapt_session *session;
@@ -72,13 +73,13 @@ struct term_store {
 };
 struct window;
 struct sentence;
-/* Frees the arrays and sets the store to 0. */
+/* Frees the arrays and zeroes the store. */
 void rapt__terms_free(struct term_store *store, const rapt_allocator *allocator);
 /* Finds the terms of the glossary in the text of sentence *s. Creates the session for terms if
    necessary. */
 rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_message *why);
-/* Does what rapt__window_terms does, and also adds, as terms, the opaque parts of the text that
-   tokens can spell. */
+/* Does what rapt__window_terms does, and also adds the opaque parts of the text that tokens can
+   spell, as terms. */
 rapt_status rapt__window_copies(struct window *w, struct sentence *s, rapt_message *why);
 /* Converts options.suppressed_texts to phrases in w->memory.suppressed. */
 rapt_status rapt__window_suppress(struct window *w);
@@ -86,7 +87,7 @@ rapt_status rapt__window_suppress(struct window *w);
 rapt_status rapt__batch_terms(struct window *w, const struct sentence *s);
 
 /* ---- memory.c: a call ---- */
-/* The memory of a call, at the beginning of a struct that the call allocates. */
+/* The memory of a call. It comes first in a larger struct that the call allocates. */
 struct call_memory {
     struct call_memory *outer; /* the next older call that has not ended */
     size_t size;               /* size of the struct in bytes */
@@ -99,9 +100,9 @@ struct call_memory {
                                              batch */
     struct term_store suppressed;         /* phrases of options.suppressed_texts */
 };
-/* Allocates a struct of `size` bytes that begins with a call_memory. The call_memory is empty and
-   comes first in the translator's list; the rest of the struct is uninitialized. Returns NULL if
-   the allocation fails. */
+/* Allocates a struct of `size` bytes that begins with a call_memory. Initializes the call_memory
+   and adds it to the front of the translator's list; the rest of the struct is uninitialized.
+   Returns NULL if the allocation fails. */
 struct call_memory *rapt__call_begin(rapt_translator *t, size_t size);
 /* Decodes target tokens into m->text, which becomes null-terminated. Sets *size to the number of
    bytes before the terminator. */
@@ -114,11 +115,11 @@ void rapt__call_release(rapt_translator *t, struct call_memory *m);
 void rapt__call_end(rapt_translator *t, struct call_memory *m);
 
 /* ---- translator.c ---- */
-/* Sets *own to the options of one call, checked and with defaults filled in. If `given` is NULL,
-   these are the translator's options. */
+/* Checks the options of one call and copies them, with defaults filled in, to *own. If `given` is
+   NULL, copies the translator's options. */
 rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
                                rapt_translator_options *own, rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT if the caller's options ask for a precision. Called for models that
+/* Returns RAPT_BAD_ARGUMENT if the caller's options specify a precision. Called for models that
    belong to the caller. */
 rapt_status rapt__check_no_precision(rapt_precision precision, rapt_message *why);
 
@@ -164,20 +165,21 @@ enum { WINDOW = 1024 };
 
 struct sentence {
     int number;       /* index of the sentence in its window */
-    size_t start;     /* index in ids of its first source token */
-    size_t prefix;    /* index in given of the first token of its prefix */
+    size_t start;     /* index in window.ids of its first source token */
+    size_t prefix;    /* index in window.given of the first token of its prefix */
     int prefix_count; /* number of tokens of its prefix */
-    int count;        /* number of source tokens, including special ones; 0 if there is nothing to
+    int count;        /* number of source tokens, including special tokens; 0 if there is nothing to
                          translate, -1 if the sentence or its prefix is too long */
     bool begun;       /* the search for the sentence has begun */
     bool aligned;     /* the alignment of the sentence is requested */
     int faults;       /* RAPT_FAULT_...; 0 unless call.mend is set */
     int terms;        /* number of glossary terms in the text */
-    int term, term_count; /* terms that have phrases: first index in memory.terms, and count */
+    int term, term_count; /* the terms that have phrases: index of the first in memory.terms, and
+                             their number */
     int term_tokens;      /* total number of tokens in the shortest phrases of these terms */
     int limit;            /* maximum number of target tokens, including the end token */
-    size_t out;           /* index of its results in out: [nbest][limit] tokens */
-    size_t alignment;     /* index of its results in alignments_out: [nbest][limit + 1][columns] */
+    size_t out;           /* index in window.out: [nbest][limit] tokens */
+    size_t alignment;     /* index in window.alignments_out: [nbest][limit + 1][columns] */
 };
 /* One call of rapt_translate_many_with. */
 struct translate_job {
@@ -229,8 +231,8 @@ struct window {
 };
 
 /* ---- tokenize.c: a window ---- */
-/* Returns the number of tokens, not counting special ones, for which memory is reserved to tokenize
-   a text. A text with more tokens is rejected. */
+/* Returns the number of tokens, not counting special tokens, for which memory is reserved to
+   tokenize a text. A text with more tokens is rejected. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
 /* Returns the length limits for the translations of a call. */
@@ -253,7 +255,7 @@ rapt_status rapt__opaque_check(const rapt_translate_call *call, const rapt_text 
 /* Returns the opaque parts of text `number`. */
 struct opaque_parts rapt__window_parts(const struct window *w, int number);
 rapt_text rapt__part_text(const struct window *w, int number, rapt_span part);
-/* Sets *spelled to true if the tokens of a text decode to the same text, else to false. */
+/* Sets *spelled to true if the tokens of a text decode to the same text, otherwise to false. */
 rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokenizer, rapt_text text,
                           bool *spelled);
 /* Returns true if translations of text `number` must contain its opaque parts. */

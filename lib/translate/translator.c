@@ -29,8 +29,8 @@ static rapt_status check_texts(const rapt_translator_options *o, rapt_message *w
         const rapt_text *text = &o->suppressed_texts[i];
         if (text->size == 0 || text->size > GLOSSARY_FORM)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "suppressed_texts[%zu] has %zu bytes, not 1 to %d", i, text->size,
-                              (int)GLOSSARY_FORM);
+                              "suppressed_texts[%zu] has %zu bytes; it must have 1 to %d", i,
+                              text->size, (int)GLOSSARY_FORM);
         if (rapt_utf8_valid(*text) < text->size)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed_texts[%zu] is not valid UTF-8",
                               i);

@@ -1,7 +1,7 @@
-/* window.c - translates a window of consecutive sentences: sorts them by length, searches in
-   batches of similar length, and searches again for sentences whose translations have faults. The
-   results are tokens, scores and, if requested, log-probabilities and alignments. Windows bound the
-   memory needed to translate many sentences. */
+/* window.c - translates a window of consecutive sentences: sorts them by length, translates them in
+   batches of similar length, and searches again for translations that have faults. The results are
+   tokens, scores and, if requested, log-probabilities and alignments. Windows bound the memory
+   needed to translate many sentences. */
 #include "translate/translate.h"
 
 #include <math.h>
@@ -115,8 +115,8 @@ static size_t rank_of(const struct window *w, int i, size_t of)
     return rank;
 }
 
-/* Copies the results of sentence `i` of a batch from the batch's arrays, whose rows have room for
-   `longest` tokens. */
+/* Copies the results of sentence *s, which is sentence `i` of the batch, from the batch's arrays,
+   whose rows have room for `longest` tokens. */
 static void keep_results(struct window *w, const struct sentence *s, int i, int longest)
 {
     const struct search_batch *b = &w->batch;
@@ -241,7 +241,7 @@ static rapt_status search_all(struct window *w, int first, int n, int longest,
     const rapt_translate_call *call = &w->job->call;
     const struct search_batch *b = &w->batch;
     const bool sampled = options->temperature > 0;
-    const bool named = t->target_first >= 0; /* the first token is forced, as in transformers */
+    const bool named = t->target_first >= 0; /* the first token is forced, as in HF */
     const bool has_terms = w->order[first]->term_count > 0;
     rapt_status status = fill_batch(w, first, n);
     if (status) return rapt__fail(why, status, "no memory for the terms of a glossary");
@@ -303,11 +303,11 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
     return status;
 }
 
-/* Searches again for sentence order[at], under constraints that exclude the faults of its best
-   translation. Sets *better to true if the new best translation has no fault, has at least as many
-   glossary terms as the old one, and has an end token if the old one has one. Sets *longest to the
-   maximum number of tokens of the new translations. `copies` is the number of the sentence's terms
-   that are opaque parts. */
+/* Searches again for a translation of sentence order[at], under constraints that exclude the faults
+   of its best translation. Sets *better to true if the new best translation has no fault, has at
+   least as many glossary terms as the old one, and has an end token if the old one has one. Sets
+   *longest to the maximum number of tokens of the new translations. `copies` is the number of the
+   sentence's terms that are opaque parts. */
 static rapt_status search_again(struct window *w, int at, int *longest, int copies, bool *better,
                                 rapt_message *why)
 {

@@ -13,7 +13,7 @@
 
 _Static_assert(sizeof(int) == sizeof(float), "int and float arrays share memory");
 
-enum { USUAL = 1 << 16 }; /* bytes, sufficient for most translations */
+enum { USUAL = 1 << 16 }; /* size in bytes that is sufficient for most translations */
 
 /* Returns true if a character has the Unicode property White_Space (PropList.txt). */
 static bool is_space(uint32_t c)

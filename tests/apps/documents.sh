@@ -135,7 +135,7 @@ assert sum(line["continued"] for line in lines) == len(lines) - 1 > 0, lines'
     check "--suppress" [ "$(grep -c -e Hund -e Die out)" = 0 ]
     head -c 256 /dev/zero | tr '\0' a >avoided
     translate 1 text "--suppress avoided"
-    says "suppressed_texts[0] has 256 bytes, not 1 to 255"
+    says "suppressed_texts[0] has 256 bytes; it must have 1 to 255"
     translate 0 text "--repetition-penalty 1.1 --coverage-penalty 0.2"
 
     # Lines of a paragraph are joined, and long sentences cut.

@@ -203,8 +203,8 @@ static void test_suppressed(void **state)
     const struct {
         rapt_text text;
         const char *phrase;
-    } bad[] = {{{long_text, 0}, "not 1 to 255"},
-               {{long_text, 256}, "not 1 to 255"},
+    } bad[] = {{{long_text, 0}, "must have 1 to 255"},
+               {{long_text, 256}, "must have 1 to 255"},
                {{"a\xFF", 2}, "suppressed_texts[0] is not valid UTF-8"}};
     for (int i = 0; i < COUNT(bad); i++) {
         const rapt_text text = bad[i].text;
