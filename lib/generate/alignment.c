@@ -44,7 +44,7 @@ static void read_row(const struct readout *r, const struct stack *stack, int i, 
                                   weights);
 }
 
-/* Reads the rows of the last rapt_decode. The members of the team divide the rows among
+/* Reads the rows of the last rapt_decode. The threads of the team divide the rows among
    themselves. */
 static void work_on_rows(struct team *team, void *argument)
 {
@@ -222,7 +222,7 @@ static const float *row_at(const struct search *s, int slot, int position)
            (size_t)(slot % s->stride) * (size_t)session->source_length[slot];
 }
 
-/* Returns the slot that a slot continued when token number position - 1 was added. */
+/* Returns the slot that held the sequence of a slot before token number position - 1 was added. */
 static int parent_of(const struct search *s, int slot, int position)
 {
     return s->record->parents[(size_t)position * (size_t)s->session->targets + (size_t)slot];

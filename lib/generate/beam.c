@@ -1,12 +1,13 @@
 /* beam.c - beam search: decides which continuations of a source's hypotheses survive, and writes
    the results. The sources of a batch do not affect each other.
 
-   A step takes the beams + 1 most likely next tokens of every live hypothesis, at least `beams` of
-   which are not the end token. It ranks all of them by the log-probability of the whole sequence.
-   Ties go to the earlier hypothesis, then to the lower token. An end token among the first `beams`
-   finishes its hypothesis; the first `beams` other candidates survive. rapt_search_rules documents
-   where other projects differ, term_beam.c chooses the survivors of sources with terms, and
-   finish.c handles the hypotheses that end. Greedy search is beam search with beams = 1. */
+   A step takes the beams + 1 most likely next tokens of every live hypothesis, so that at least
+   `beams` of them are not the end token. It ranks all of them by the log-probability of the whole
+   sequence. Ties go to the earlier hypothesis, then to the lower token number. An end token among
+   the first `beams` finishes its hypothesis; the first `beams` other candidates survive.
+   rapt_search_rules documents where other projects differ, term_beam.c chooses the survivors of
+   sources with terms, and finish.c handles the hypotheses that end. Greedy search is beam search
+   with beams = 1. */
 #include "generate/search.h"
 
 #include <math.h>
@@ -159,7 +160,7 @@ static bool drops_unended(const struct search *s, int source)
 }
 
 /* Finishes every live hypothesis with an end token of log-probability 0, regardless of the logits,
-   as HF does at the limit. Drops them instead if drops_unended returns true. */
+   as HF does at the limit. If drops_unended returns true, drops the hypotheses instead. */
 static void force_end(struct search *s, int source)
 {
     struct search_memory *m = s->m;

@@ -128,7 +128,7 @@ struct term_list rapt__terms_of(const rapt_terms *t, int source)
     return l;
 }
 
-/* Returns true if a word continues from token `left` to token `right`. */
+/* Returns true if token `right`, after token `left`, would continue the same word. */
 static bool joins_word(const rapt_terms *t, int32_t left, int32_t right)
 {
     return t->words && t->words[left] & RAPT_WORD_OPEN && t->words[right] & RAPT_WORD_INSIDE;
@@ -184,7 +184,7 @@ struct term_scan rapt__terms_scan(const struct term_list *l, struct term_scan se
 }
 
 /* Returns the largest number of tokens at the end of ids[count] that begin the phrase without
-   completing it. Tokens of phrases that have already been counted are left out. */
+   completing it. Tokens of phrases that have already been counted are not considered. */
 static int begun_tokens(const struct term_list *l, const struct term_scan *s, int phrase,
                         const int32_t *ids, int count)
 {

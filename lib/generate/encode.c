@@ -13,7 +13,7 @@ struct reading {
     const float *vectors; /* used instead of ids if not NULL */
     int sources;
     bool keep;            /* the encoder output of all sources is requested */
-    rapt_pooling pooling; /* how to pool; NONE if pooled rows are not requested */
+    rapt_pooling pooling; /* how to pool; RAPT_POOLING_NONE if pooled rows are not requested */
     bool classify;        /* logits of pooled rows or of all rows are requested */
     const float *states;  /* result: the encoder output of all sources, if `keep` */
 };
@@ -208,8 +208,10 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
             "source: for a decoder-only model, set only batch; ids, vectors and starts "
             "must be NULL. Pass a prompt to rapt_generate as prefix, or to rapt_decode");
     else if (source->batch < 0 || source->batch > s->limits.batch)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch is %d, but limits.batch is %d",
-                          source->batch, s->limits.batch);
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "source: batch is %d; it must be from 0 to %d, the session's limits.batch",
+            source->batch, s->limits.batch);
     if (status) return status;
     if (target_capacity > rapt__session_target_capacity(s, source->batch))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,

@@ -49,12 +49,11 @@ struct search_memory {
     int32_t *inputs;      /* [rows] decoder inputs, where rows = max(slots, target_tokens) */
     int32_t *wanted;      /* [rows] for forced decoding: the token that follows each input */
     float *wanted_logits; /* [rows] logit of that token */
-    /* Workspace for sampling, one set per team member, where members = min(threads, batch). */
-    int *order;            /* [members][vocab] memory for heaps of tokens or of blocks */
-    float *shares;         /* [members][vocab] probabilities relative to the most likely token */
-    double *block_sums;    /* [members][rapt__sample_blocks(vocab)] sum of the shares in each
-                              block */
-    float *block_greatest; /* [members][rapt__sample_blocks(vocab)] largest logit of each block */
+    /* Workspace for sampling by t = min(threads, batch) threads. */
+    int *order;            /* [t][vocab] memory for heaps of tokens or of blocks */
+    float *shares;         /* [t][vocab] probabilities relative to the most likely token */
+    double *block_sums;    /* [t][rapt__sample_blocks(vocab)] sum of the shares in each block */
+    float *block_greatest; /* [t][rapt__sample_blocks(vocab)] largest logit of each block */
     struct candidate *candidates; /* [beams * (beams + 1)] */
     int *counts, *tokens;         /* counts and tokens of struct picks */
     float *logits;                /* logits of struct picks */
@@ -93,8 +92,8 @@ struct term_memory {
     double *hope;                 /* [sources] see rapt__terms_hope */
     struct candidate *candidates; /* candidates of one source */
     int *left;                    /* number of term tokens that each candidate lacks */
-    int *places, *taken, *seen;   /* [banks] places of each bank in the beam, places used, and
-                                     candidates counted so far */
+    int *places, *taken, *seen;   /* [banks] for each bank: its places in the beam, the places used,
+                                     and the candidates counted so far */
 };
 /* Allocates memory for the terms of the encoded sources, or returns RAPT_NO_MEMORY. After success,
    free the memory with rapt__terms_end. */
@@ -157,7 +156,7 @@ struct picks {             /* a request to pick tokens, and its result */
     /* Changes the logits of a section before tokens are suppressed and forbidden. May be NULL. */
     void (*penalize)(const void *rules, int row, const struct section *section);
     const void *rules; /* passed to forbid and penalize */
-    bool sum_first;    /* the whole row is summed before `penalize` is called; needs sum_all */
+    bool sum_first;    /* the whole row is summed before `penalize` is called; requires sum_all */
     const struct listed_rows *listed; /* the tokens that each source may use; NULL means all */
     const int *row_slot; /* [rows], used only if `listed` is set: the source of row r is row_slot[r]
                             / stride */
@@ -168,12 +167,12 @@ struct picks {             /* a request to pick tokens, and its result */
 int rapt__pick_sections(int vocab);
 /* Computes the logits x W' + b (with p->listed, only those of listed tokens) and picks from them.
    If p->keep, logits [rows][vocab] receives the logits, changed as in rapt__pick_again; otherwise
-   it is workspace. Must be called by all members of a team. */
+   it is workspace. Must be called by all threads of a team. */
 void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits);
 /* Picks from given logits [rows][vocab], which it changes: suppressed and forbidden tokens get
    -infinity, penalties are applied, and with p->listed the logits are moved. Must be called by all
-   members of a team. */
+   threads of a team. */
 void rapt__pick_again(const struct exec_context *c, int rows, int vocab, struct picks *p,
                       float *logits);
 
@@ -185,10 +184,11 @@ struct rapt_session {
     struct arena arena;
     struct stack_memory encoder, decoder;
     struct cache_state self, cross; /* caches of the decoder's attention */
-    int *capacity; /* [batch * beams] workspace: tokens that each sequence of a cache can hold */
+    int *capacity; /* [batch * beams] workspace: number of tokens that each sequence of a cache can
+                      hold */
     int *parents;  /* [batch * beams] workspace of rapt__reorder */
     void *attention_workspace;
-    size_t weights_workspace; /* bytes that one member needs for rapt__decoder_weights */
+    size_t weights_workspace; /* bytes that one thread needs for rapt__decoder_weights */
     int weights_rows;         /* number of encoder rows whose attention weights are read at a time;
                                  0 without limits.self_weights */
     float *some_weights;      /* [weights_rows][positions] */
@@ -202,7 +202,7 @@ struct rapt_session {
                           [source_tokens][N], or [batch][N] with pooling */
     float *pooled;     /* [batch][D] */
     float *hidden;     /* [batch][D] after the pooler; NULL without one */
-    int sources, targets; /* number of sequences in the last rapt_encode; number of their targets */
+    int sources, targets; /* number of sequences in the last rapt_encode, and of their targets */
     int target_rows;      /* rows of the last rapt_decode; 0 if there were none or targets have
                              moved since */
     bool reordered;      /* rapt_session_reorder has been called since the last rapt_decode, even if
@@ -272,7 +272,7 @@ static inline void rapt__starts_copy(int *to, const int *starts, int batch, int 
    limits.target_length; see rapt__session_target_capacity. */
 rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
                          const float **encoder_output, rapt_message *why);
-/* Returns the largest target_capacity for this number of sources. */
+/* Returns the largest target_capacity that rapt__encode accepts for this number of sources. */
 int rapt__session_target_capacity(const rapt_session *s, int sources);
 /* Appends tokens to the targets and computes s->logits, like rapt_decode, but also accepts targets
    that belong to a search. If picks is not NULL, also picks tokens; the logits then remain

@@ -31,9 +31,10 @@ static rapt_status check_sizes(const rapt_session *s, const rapt_generate_option
                           "max_length is %d; for %d sources the session's limits allow at most %d",
                           o->max_length, sources, longest);
     if (s->limits.target_tokens < s->limits.batch * beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "limits.target_tokens is %d; it must be at least batch * beams: %d",
-                          s->limits.target_tokens, s->limits.batch * beams);
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "limits.target_tokens is %d; it must be at least limits.batch * beams, which is %d",
+            s->limits.target_tokens, s->limits.batch * beams);
     return RAPT_OK;
 }
 
@@ -82,8 +83,9 @@ static rapt_status check_prefix(const rapt_session *s, const rapt_generate_optio
                                         .length = length};
     rapt_status status = rapt__tokens_check(o->prefix, &limits, why);
     if (!status && o->prefix->batch != sources)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "prefix: %d sequences for %d sources",
-                          o->prefix->batch, sources);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "prefix has %d sequences, but there are %d sources", o->prefix->batch,
+                          sources);
     return status;
 }
 

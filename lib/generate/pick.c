@@ -4,8 +4,8 @@
 
    The product with the output matrix is computed in sections of columns. The most likely tokens and
    the log sum of a section are found while its logits are in the processor's cache. If `keep`,
-   `listed` or `sum_first` is set, all logits of a row are computed first. Sections do not depend on
-   rows or threads, so neither do the bits of the results. */
+   `listed` or `sum_first` is set, all logits of a row are computed first. The sections do not
+   depend on the number of rows or threads, so the results for a row are always bit-identical. */
 #include "generate/generate.h"
 
 #include <math.h>

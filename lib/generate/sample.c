@@ -6,7 +6,7 @@
 
    A draw inverts the cumulative distribution. A complete distribution is scanned in token order,
    and the sums of blocks are used to skip whole blocks. A truncated distribution is scanned in
-   descending order of probability, using a heap of the tokens that may belong to it. The members of
+   descending order of probability, using a heap of the tokens that may belong to it. The threads of
    a team divide the sources among themselves. */
 #include "generate/search.h"
 

@@ -55,8 +55,8 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
 /* Returns true if the finished hypothesis in slot `a` is better than the one in slot `b`: it
    contains more terms, or contains the same number of terms and has a higher score. */
 bool rapt__search_better(const struct search_memory *m, int a, int b);
-/* Returns true if the search for a source stops although `live` hypotheses are in `next`. If live
-   is 0, it stops in any case, and the result does not matter. */
+/* Returns true if the search for a source must stop even though `next` has `live` hypotheses. If
+   live is 0, it stops in any case, and the result does not matter. */
 bool rapt__search_ended(const struct search *s, int source, int live);
 
 /* ---- options.c ---- */

@@ -105,7 +105,7 @@ rapt_status rapt_decode(rapt_session *s, const rapt_tokens *target, const float 
 
 /* ---- reordering ---- */
 
-/* Copies the states of every target from its parent to the spare memory. */
+/* Copies the states of each target's parent to the spare memory of the target. */
 static void move_states(struct team *team, rapt_session *s)
 {
     size_t begin, end, slots = (size_t)s->self.sequences;
@@ -118,7 +118,7 @@ static void move_states(struct team *team, rapt_session *s)
     }
 }
 
-/* Copies every target's head positions from its parent to the spare memory. */
+/* Copies the head positions of each target's parent to the spare memory of the target. */
 static void move_positions(struct team *team, rapt_session *s)
 {
     const struct monotonic_state *m = &s->cross.monotonic;

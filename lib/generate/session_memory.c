@@ -1,11 +1,11 @@
-/* session_memory.c - checks limits and creates a session. Apart from struct rapt_session itself and
-   what a search with a shortlist or terms allocates, all of its memory is in one arena. */
+/* session_memory.c - checks limits and creates a session. All memory of a session is in one arena,
+   apart from struct rapt_session itself and what a search with a shortlist or terms allocates. */
 #include "generate/generate.h"
 
 #include <string.h>
 
 enum {
-    GROUP_ROWS = 128, /* maximum number of rows that the encoder reads at a time, unless
+    GROUP_ROWS = 128, /* maximum number of rows that the encoder reads at a time; more if
                          config.positions is larger or limits.self_weights is set */
     WEIGHTS_ROWS = 64 /* encoder rows whose attention weights are read at a time */
 };
@@ -16,7 +16,7 @@ static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_limits l = *limits;
     rapt_kind kind = model->config.kind;
-    l.threads = rapt__team_size(l.threads); /* fixed, because memory depends on it */
+    l.threads = rapt__team_size(l.threads); /* fixed here: the layout depends on it */
     if (l.beams == 0) l.beams = 1;
     if (l.target_tokens == 0) l.target_tokens = l.batch * l.beams;
     if (kind == RAPT_KIND_DECODER_ONLY) l.source_tokens = 0;
@@ -36,7 +36,9 @@ static rapt_status check_session_limits(const rapt_model *model, const rapt_limi
     if (!status) status = rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
     if (!status) status = rapt__int_check("limits.products", (int)l->products, 0, most, why);
     if (!status && (l->products == RAPT_PRODUCTS_OPENBLAS || l->products == RAPT_PRODUCTS_AUTO))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits.products: sessions do not use OpenBLAS");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "limits.products: sessions support neither RAPT_PRODUCTS_OPENBLAS nor "
+                          "RAPT_PRODUCTS_AUTO");
     if (!status && reads)
         status = rapt__int_check("limits.source_tokens", l->source_tokens, 1, max, why);
     if (!status && decodes && (l->target_length < 1 || l->target_length > c->positions))
@@ -176,7 +178,7 @@ static size_t workspace_of(const rapt_session *s, int rows)
     return rapt__max_size(max, rapt__product(s->weights_workspace, (size_t)l->threads));
 }
 
-/* Returns the size in bytes of one member's workspace for reading the decoder's attention weights:
+/* Returns the size in bytes of one thread's workspace for reading the decoder's attention weights:
    a multiple of 64, as every size of an arena is, or SIZE_MAX if it overflows. */
 static size_t weights_workspace_of(const rapt_session *s)
 {
