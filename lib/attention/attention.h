@@ -1,12 +1,12 @@
 /* attention.h - the interface of lib/attention: attention on whole arrays, forward and backward;
    attention to a cache of past keys and values; linear attention; and monotonic attention.
 
-   Every function that takes a team must be called by all members of the team, with the same
+   Every function that takes a team must be called by all threads of the team, with the same
    arguments, which must have been checked. The function ends at a barrier (lib/base/base.h). The
-   team shares the workspace. The result of a row has the same bits for every batch, number of
-   threads and instruction set with fused multiply-add, and regardless of whether its keys come from
-   a cache or from arrays. Gradients have the same bits for every number of threads and every such
-   instruction set. Linear attention computed step by step agrees with the results for whole
+   team shares the workspace. The results for a row are bit-identical for any batch, any number of
+   threads and any instruction set with fused multiply-add, and regardless of whether its keys come
+   from a cache or from arrays. Gradients are bit-identical for any number of threads and any such
+   instruction set. The step-by-step results of linear attention agree with those for whole
    sequences up to rounding errors. */
 #ifndef RAPT_LIB_ATTENTION_H
 #define RAPT_LIB_ATTENTION_H
@@ -21,16 +21,16 @@
    The margin keeps the end of a block of 128 keys within the range of int. */
 enum { ATTENTION_ROWS = INT32_MAX - 128 };
 
-/* Trains one head to attend to given keys: the loss is smallest if the weights of each query are
-   uniform over the keys listed for it. */
+/* A loss that trains one head to attend to given keys. It is smallest if the weights of each query
+   are uniform over the keys listed for it. */
 enum { GUIDED_HEAD = 0 };
 struct guide {
     float weight;      /* factor by which this loss is multiplied */
     const int *starts; /* [query rows + 1] ranges of `keys`, one per row; a row with an empty range
                           is not guided */
     const int *keys;   /* indices of keys in the row's sequence */
-    double *losses;    /* [query rows], 0 on entry: receives `weight` times the mean of -log(w[s] +
-                          1e-6) over the row's keys s */
+    double *losses;    /* [query rows], must be 0 before the call; receives `weight` times the mean
+                          of -log(w[s] + 1e-6) over the row's keys s */
 };
 
 /* The coverage loss of See, Liu and Manning 2017, equation 12, for scores with coverage. */
@@ -59,12 +59,12 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
 void rapt__attention_weights(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const rapt_attention_saved *saved, int sequence,
                              int head, int first, int rows, float *weights, void *workspace);
-/* Returns the workspace size in bytes for a problem and a team of team_size members, or 0 if it
+/* Returns the workspace size in bytes for a problem and a team of team_size threads, or 0 if it
    overflows size_t. */
 size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
 /* Returns a workspace size in bytes that suffices for every problem with the heads, widths, score
    and other options of `spec`, at most `batch` sequences, and at most query_rows query rows and
-   key_rows key rows over all sequences, with a team of rapt__team_size(spec->threads) members.
+   key_rows key rows over all sequences, with a team of rapt__team_size(spec->threads) threads.
    spec->queries and spec->keys bound the rows of a single sequence; 0 means no bound. The starts in
    spec are ignored. `guided` means that a guide may be passed. Returns 0 if the size overflows
    size_t. */
@@ -72,14 +72,15 @@ size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int
                                       int key_rows, bool guided);
 
 /* ---- problem.c ---- */
-/* Returns the number of rows of the longest sequence, at least 0. The starts need not have been
-   checked and may decrease. */
+/* Returns the number of rows of the longest sequence, or 0 if no sequence has rows. The starts need
+   not have been checked and may decrease. */
 int rapt__longest(int batch, const int *starts);
 
 /* ---- transform_rows.c: projects new rows, for callers that store keys in a cache ----
    A score projects rows of q and k to q' and k' (projected.h), after which only a dot product or a
    tanh layer remains. `spec` is the problem; its starts, its mask (except mask.causal) and its
-   numbers of rows are ignored. The results have the same bits as in rapt__attention_forward. */
+   numbers of rows are ignored. The results are bit-identical to the q' and k' that
+   rapt__attention_forward computes. */
 struct rows_given { /* rows of queries or keys in all heads */
     int sequences;
     const int *starts;    /* [sequences + 1] first row of each sequence, and the end of the last */
@@ -102,8 +103,8 @@ void rapt__score_queries(struct team *team, const rapt_attention *spec, const fl
                          const struct rows_given *rows);
 void rapt__score_keys(struct team *team, const rapt_attention *spec, const float *packed,
                       const struct rows_given *rows);
-/* For local-p: computes the centers of queries, centers[H][rows]. Sequence i has counts[i] keys.
-   rows->y is workspace [H][rows][center_hidden]; y_head and y_row are ignored. */
+/* For local-p, computes centers[H][rows], the centers of the queries. Sequence i has counts[i]
+   keys. rows->y is workspace [H][rows][center_hidden]; y_head and y_row are ignored. */
 void rapt__score_centers(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows, const int *counts, float *centers);
 
@@ -121,8 +122,8 @@ size_t rapt__distance_panel(const rapt_attention *spec);
    computed in order, and a decoder must keep these weights (struct attention_history). */
 bool rapt__score_recurrent(const rapt_attention *a);
 bool rapt__score_is_additive(rapt_score score); /* true for a tanh layer, false for a dot product */
-/* Returns true if the score is a dot product that does not change queries and keys. Rotary
-   embeddings and distance vectors may still change them. */
+/* Returns true if the score is a dot product of the queries and keys themselves, apart from rotary
+   embeddings and distance vectors. */
 bool rapt__score_is_plain(rapt_score score);
 /* Returns `scale`, or the score's default scale if `scale` is 0. Always returns 1 for cosines. */
 float rapt__score_scale(rapt_score score, float scale, int key_width);
@@ -169,9 +170,9 @@ void rapt__relative_fill(struct team *team, const rapt_attention *spec, int row,
    a row are its value. Every call to rapt__cache_attend or rapt__cache_weights packs these keys
    again. In a joint cache, value_width must be a multiple of 16 and at most key_width.
 
-   In a cache in bf16, keys and values are rounded when they are appended, and widened whenever they
-   are read. Results are the same as those of a cache in floats whose keys and values were rounded
-   before they were appended, bit for bit. */
+   In a bf16 cache, keys and values are rounded when they are appended, and widened whenever they
+   are read. Results are bit-identical to those of a float cache whose keys and values were rounded
+   before they were appended. */
 struct cache_form {
     bool joint, bf16;
 };
@@ -183,16 +184,17 @@ struct cache {
     int *counts;        /* [sequences] number of keys */
     int *after, *spare; /* [sequences] scratch space for reordering */
     float *keys;        /* per slot and key head [panels][key width][16] or, if joint,
-                           [panels][16][key width]; NULL if in bf16 */
-    float *values;      /* per slot and key head [panels * 16][padded value width]; NULL if
-                           joint or in bf16 */
-    uint16_t *keys_bf16, *values_bf16; /* the same in bf16, or NULL */
+                           [panels][16][key width]; NULL in a bf16 cache */
+    float *values;      /* per slot and key head [panels * 16][padded value width]; NULL in a
+                           joint or bf16 cache */
+    uint16_t *keys_bf16, *values_bf16; /* in a bf16 cache, take the place of `keys` and `values`;
+                                          else NULL */
     unsigned char *non_finite; /* per slot and key head [panels]: 1 if a value is infinite or NaN;
-                                  NULL if joint */
-    int forget_heads;          /* number of query heads with forget gates: all or 0 */
+                                  NULL in a joint cache */
+    int forget_heads;          /* number of query heads, or 0 without forget gates */
     float *forget;             /* per slot and query head [panels][2][16]: sums of log_forget, as in
                                   struct attend_row */
-    int distance_heads;        /* number of query heads with distances.queries: all or 0 */
+    int distance_heads;        /* number of query heads, or 0 without distances.queries */
     size_t distance_panel;     /* result of rapt__distance_panel */
     float *by_key;    /* per slot and query head [panels][distance_panel]: the terms that distances
                          add to scores, as in struct distances */
@@ -204,7 +206,7 @@ struct cache {
     int copy_count;
 };
 /* Lays out a cache of `panels` panels per key head for all sequences together; a panel holds 16
-   keys of one sequence. `shape` gives the numbers of sequences and heads, the widths and the form.
+   keys of one sequence. `shape` gives the numbers of sequences and heads, the widths and `form`.
    Once the arena has memory, rapt__cache_start initializes the cache or empties it. Sequence i then
    has room for capacity[i] keys. */
 void rapt__cache_layout(struct cache *cache, const struct cache *shape, size_t panels,
@@ -237,7 +239,8 @@ struct attention_history {
     size_t *offsets;          /* [sequences + 1] floats before each sequence, per head */
     int *counts, *old_counts; /* [sequences][heads] number of weights; 0 means no query yet */
     float *weights, *old;     /* per sequence [heads][capacity]: the weights or sums after the last
-                                 query, and those before the last call to rapt__cache_attend */
+                                 query, and their values before the last call to
+                                 rapt__cache_attend */
 };
 /* Work like rapt__cache_layout and rapt__cache_start. Sequence i has room for capacity[i] weights
    per head, and `floats` is the sum of these capacities. */
@@ -320,7 +323,7 @@ struct monotonic_call { /* arguments of forward, backward or step */
                           NULL means its own index */
     int *positions;    /* step: see rapt_monotonic_attention_step */
     int *stops;        /* step: [heads][query rows] receives the key at which each query stops, or
-                          the number of existing keys if it does not stop; may be NULL */
+                          the number of valid keys if it does not stop; may be NULL */
     void *workspace;
 };
 /* Implement the public functions; `call` is a valid struct monotonic_call. */

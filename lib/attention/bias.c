@@ -8,8 +8,9 @@
 
 /* ---- relative biases ----
 
-   Expands slopes, a table, or the sum of both into one row per head, with an element for every
-   distance s - position between a key s and a query's position. Also computes their gradients.
+   Slopes, a table, or the sum of both are expanded into one row of biases per head, which has an
+   element for every distance s - position between a key s and a query's position. The gradients of
+   these rows are turned into the gradients of the slopes and the table.
 
        -slope |s - position|            Press, Smith and Lewis 2022 (ALiBi)
        table[bucket(s - position)]      Raffel et al. 2020 (T5), section 2.1
@@ -78,7 +79,7 @@ float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b)
     return rapt__arena_floats(arena, b->heads, b->query_rows + b->key_rows);
 }
 
-/* Returns the distance s - position, at most 0, to which the first sum of a sequence belongs. */
+/* Returns the distance s - position to which the first sum of a sequence belongs. */
 static int sums_first(const rapt_attention *a, const struct sequence *b)
 {
     bool left = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
@@ -122,7 +123,8 @@ void rapt__relative_sums_add(struct team *team, const rapt_attention *a, float *
    where p is the position of query t, or the last key if the position is beyond it. C is stored as
    the sum of two floats, high and low, so that its error is about 2^-48 of its magnitude, and small
    differences between large sums stay accurate. Each sum is computed from the two floats of the sum
-   before it, so a cache gives the same bits and needs no other state. Backward:
+   before it, so a cache needs no other state, and results with a cache are bit-identical to those
+   for whole arrays. Backward:
 
        dC[p] += sum over s of dx[t][s]   dC[s] -= sum over t of dx[t][s]
        dlog f[l] = dC[l] + dC[l+1] + ...
@@ -178,8 +180,8 @@ void rapt__forget_fill(struct team *team, const rapt_attention *a, struct score_
     rapt__team_barrier(team);
 }
 
-/* Given the row sums and key sums of one head and sequence, adds the gradients of the forget gates
-   to `to`. */
+/* Given the row sums and key sums of one head and sequence, adds the gradients of log_forget to
+   `to`. */
 static void forget_backward_head(const rapt_attention *a, const struct sequence *b, int h,
                                  const float *rows, const float *keys, float *to)
 {

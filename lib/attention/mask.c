@@ -1,6 +1,6 @@
-/* mask.c - finds the visible keys of a query: a range determined by the number of keys, the causal
-   mask, the window and local-m; the sparse keys within it; and the query's rows of the boolean mask
-   and the bias. Local-p narrows the range later. */
+/* mask.c - finds the visible keys of a query. The number of keys, the causal mask, the window and
+   local-m determine a range of keys, and sparse attention selects keys within this range. Also
+   finds the query's rows of the boolean mask and the bias. Local-p narrows the range later. */
 #include "attention/projected.h"
 
 #include <math.h>

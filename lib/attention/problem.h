@@ -1,5 +1,5 @@
 /* problem.h - functions that read a rapt_attention: checks, sequence lengths, row offsets, the
-   visible keys of a query, and relative biases. Also divides work among the members of a team.
+   visible keys of a query, and relative biases. Also divides work among the threads of a team.
    Shared by all of lib/attention. */
 #ifndef RAPT_LIB_ATTENTION_PROBLEM_H
 #define RAPT_LIB_ATTENTION_PROBLEM_H
@@ -13,7 +13,7 @@ struct sequence { /* one sequence of the batch */
     int index;
     int query_first, queries; /* first row among the rows of all sequences, and number of rows */
     int key_first, keys;
-    int existing;                     /* number of existing keys; the rest are padding */
+    int existing;                     /* number of valid keys; the rest are padding */
     ptrdiff_t query_batch, key_batch; /* number of batch strides before row 0 */
     ptrdiff_t query_row, key_row;     /* number of additional row strides before row 0 */
 };
@@ -90,7 +90,7 @@ int rapt__causal_end(bool causal, int64_t position, int keys);
 void rapt__narrow(int *low, int *high, double center, double radius);
 /* Restricts keys low .. high - 1 of *row to those that the locality makes visible to at least one
    query at a position from first to last, and sets row->sparse. Ignores local-p. `blocks` is the
-   row of the block mask that these queries share, or NULL. */
+   row of the block mask that these queries share, or NULL if there is none. */
 void rapt__apply_locality(const rapt_attention *a, int64_t first, int64_t last,
                           const uint8_t *blocks, struct attend_row *row);
 /* Sets low, high, sparse, allowed and bias in *row for query t of head h. */
@@ -109,12 +109,12 @@ static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const s
     return rapt__mix(rapt__mix(a->seed, (uint64_t)b->index), (uint64_t)h);
 }
 
-/* Hands out runs of items to the members of a team: at first one run to each member, by rank, then
-   the next run to whichever member finishes its own. Every member calls rapt__mine once for each
-   item, in order; the call returns true if the item belongs to the calling member. */
+/* Hands out runs of consecutive items to the threads of a team. At first, each thread gets one run,
+   by rank. Whichever thread finishes its run gets the next one. Every thread calls rapt__mine once
+   for each item, in order; the call returns true if the item belongs to the calling thread. */
 struct tickets {
     struct team *team;
-    int run, mine, item; /* items per run, this member's run, and the next item */
+    int run, mine, item; /* items per run, this thread's run, and the next item */
 };
 static inline struct tickets rapt__tickets(struct team *team, int run)
 {
@@ -126,17 +126,17 @@ static inline bool rapt__mine(struct tickets *t)
     if (run > t->mine) t->mine = t->team->size + rapt__team_take(t->team);
     return run == t->mine;
 }
-/* Returns the item that this member takes next if all members are equally fast. Must be called
-   after rapt__mine has returned true. */
+/* Predicts the item that this thread takes next, assuming that all threads are equally fast. Must
+   be called after rapt__mine has returned true. */
 static inline int rapt__next_item(const struct tickets *t)
 {
     return t->item % t->run ? t->item : t->item + (t->team->size - 1) * t->run;
 }
 
 /* Returns the length of a run of pairs, where a pair is a sequence and a head. With few sequences,
-   a run is one pair. Otherwise it consists of whole sequences, because having different members
-   compute adjacent heads of a row is slower. If there are enough sequences, there are at least 16
-   runs for each member. */
+   a run is one pair. Otherwise it consists of whole sequences, because it is slower if different
+   threads compute adjacent heads of a row. If there are enough sequences, there are at least 16
+   runs for each thread. */
 static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 {
     return sequences < 4 * members ? 1 : heads * rapt__max(1, sequences / (16 * members));
@@ -144,8 +144,8 @@ static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 
 /* ---- bias.c: gradients of relative biases ---- */
 /* Gradients of relative biases are first summed per head and sequence, since the rows of different
-   queries overlap. `all` is [H][query rows + key rows]; each head and sequence uses queries +
-   existing - 1 of these floats. Returns the sums of head h of a sequence, or NULL if `all` is
+   queries overlap. `all` is [H][query rows + key rows]; each head and sequence uses b->queries +
+   b->existing - 1 of these floats. Returns the sums of head h of a sequence, or NULL if `all` is
    NULL. */
 float *rapt__relative_sums(const rapt_attention *a, float *all, const struct sequence *b, int h);
 /* Returns the part of these sums for query t, in which element s is the sum for key s. Returns NULL

@@ -20,8 +20,9 @@
 struct features {
     int channels, filter_width; /* 0 if the score is not recurrent */
     bool summed;
-    const float *filters, *weight; /* filters [H][channels][filter_width], or NULL for one filter
-                                      that copies its input; L [H][width][channels] */
+    const float *filters, *weight; /* filters is [H][channels][filter_width], or NULL for a single
+                                      filter that copies its input; weight is L
+                                      [H][width][channels] */
     float *dfilters, *dweight;     /* gradients to add to; NULL if not requested */
 };
 
@@ -34,9 +35,9 @@ struct projected {
     int width;                      /* floats per row of q' and k' */
     float scale;                    /* factor of the dot product */
     bool additive;                  /* true for a tanh layer, false for a dot product */
-    bool recurrent;                 /* additive with L f, which reads the weights of previous
-                                       queries */
-    struct features features;       /* of a recurrent score */
+    bool recurrent;                 /* true if the tanh layer includes L f, which reads the weights
+                                       of previous queries */
+    struct features features;       /* describes L f, if the score is recurrent */
     const float *vector;            /* [H][width], for additive scores */
     enum attend_kind kind;          /* how the flash path computes the normalizer */
     const float *numbers;           /* [H] learned parameters of the normalizer; NULL means 0 */
@@ -69,7 +70,7 @@ struct projected_gradients {
     float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight, *numbers;
     float *forget_rows, *forget_keys; /* [H][query rows] and [H][key rows] sums of the gradients of
                                          scores, over keys and over queries, for the gradient of
-                                         log_forget; both are set, or neither is */
+                                         log_forget; either both or neither are NULL */
     float *by_query, *by_key;         /* as in struct projected */
     float *talking_scores, *talking_weights;
 };
@@ -85,8 +86,8 @@ struct bounds {
     size_t query_rows, key_rows;          /* totals over all sequences */
     size_t max_queries, max_keys;         /* `queries` and `keys` of the problem */
     size_t longest_queries, longest_keys; /* rows of the longest sequence */
-    size_t team;                          /* number of members */
-    struct cache_form form;               /* of the cache that holds the keys, if any */
+    size_t team;                          /* number of threads */
+    struct cache_form form;               /* how a cache stores the keys; zeros without a cache */
 };
 
 /* Returns the normalizer's learned parameter for query head h, or 0 if there is none. */
