@@ -1,12 +1,12 @@
 /* attend.c - attention to a cache, in tiles if the flash path supports the problem. Rows that read
    the same keys are computed together: the rows of all query heads that share a key head, of all
    new tokens, and of neighboring query sequences that read the same cached sequence, such as the
-   beams of a sentence. */
+   hypotheses in a beam. */
 #include "attention/cache/cache.h"
 
 #include <string.h>
 
-/* Number of keys of a cache in bf16 that are widened and read at a time. */
+/* Number of keys of a bf16 cache that are widened and read at a time. */
 enum { WIDENED_KEYS = 2 * ATTEND_BLOCK };
 
 struct cache_reader {
@@ -14,11 +14,12 @@ struct cache_reader {
     const struct cached_queries *q;
     const struct kernels *kernels;
     const struct projected *projected;
-    struct kernel_space {          /* workspace of this member */
+    struct kernel_space {          /* workspace of this thread */
         float *workspace;          /* workspace of the kernel */
-        float *panels;             /* a packed block of a joint cache's keys, else NULL */
-        struct widened widened;    /* WIDENED_KEYS keys, for a cache in bf16 */
-        unsigned char *non_finite; /* [panels of this block] 1 if a value is not finite */
+        float *panels;             /* for a joint float cache: a packed block of keys; else NULL */
+        struct widened widened;    /* for a bf16 cache: WIDENED_KEYS keys */
+        unsigned char *non_finite; /* [panels of this block] 1 if a value is not finite; NULL
+                                      if `panels` is NULL */
         float *by_distance; /* [ATTEND_ROWS][rapt__distance_row] sums of weights; NULL if distances
                                add nothing to values */
     } space;
@@ -90,8 +91,8 @@ static struct attend_row cached_row_of(const struct cache_reader *x, int i, int 
     return row;
 }
 
-/* Returns the keys and values of a key head in a cache of floats. Also describes the rows of a
-   joint cache in *plain. */
+/* Returns the keys and values of a key head in a float cache. If the cache is joint, also describes
+   its rows in *plain. */
 static struct attend_keys keys_of(const struct cache_reader *x, int sequence, int g,
                                   struct attend_plain *plain)
 {
@@ -116,8 +117,8 @@ static struct attend_keys keys_of(const struct cache_reader *x, int sequence, in
     return keys;
 }
 
-/* Computes attention over a cache in bf16: widens WIDENED_KEYS keys at a time and calls the kernel
-   for them. It is called at least once, since it also writes the outputs of rows without keys. */
+/* Computes attention to a bf16 cache: widens WIDENED_KEYS keys at a time and calls the kernel for
+   them. Calls the kernel at least once, because it also writes the outputs of rows without keys. */
 static void attend_widened(const struct cache_reader *x, int sequence, int g, struct attend attend)
 {
     const struct cache *c = x->cache;

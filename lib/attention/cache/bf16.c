@@ -1,5 +1,5 @@
-/* bf16.c - caches in bf16: rounds the keys and values that are appended, and widens those that are
-   read to the layout that kernels read. */
+/* bf16.c - bf16 caches: rounds keys and values when they are appended, and widens them to floats,
+   in the layout that kernels read, when they are read. */
 #include "attention/cache/cache.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* cache.h - offsets of panels in a cache, and functions that compute attention for a query; shared
-   by the files in this folder. The interface to other layers is in attention.h. */
+/* cache.h - declarations shared by the files in this folder: offsets of panels in a cache, and
+   functions that compute attention for a query. The interface to other layers is in attention.h. */
 #ifndef RAPT_LIB_ATTENTION_CACHE_H
 #define RAPT_LIB_ATTENTION_CACHE_H
 
@@ -56,18 +56,19 @@ static inline uint16_t *rapt__cache_values_bf16(const struct cache *c, size_t pa
     return c->values_bf16 + panel * LANES * (size_t)rapt__padded(c->value_width);
 }
 
-/* Returns true if keys are packed before they are read: those of a joint cache in floats. In bf16,
-   rapt__cache_widen packs them. */
+/* Returns true for a joint float cache, whose keys are packed into panels before they are read. The
+   keys of a joint bf16 cache are packed by rapt__cache_widen. */
 static inline bool rapt__cache_packs(struct cache_form form)
 {
     return form.joint && !form.bf16;
 }
 
 /* ---- bf16.c ---- */
-/* Rounds a key and a value and writes them to a lane of a panel; see rapt__cache_append. */
+/* Rounds a key and a value to bf16 and writes them to a lane of a panel. A joint cache ignores
+   v. */
 void rapt__cache_round(const struct cache *c, const struct kernels *kernels, size_t panel, int lane,
                        const float *k, const float *v);
-struct widened {               /* a copy of some keys and values of a cache in bf16, as floats */
+struct widened {               /* a copy of some keys and values of a bf16 cache, as floats */
     float *keys;               /* [panels][key width][16] */
     float *values;             /* [keys][padded value width] */
     float *rows;               /* [keys][key width], for a joint cache */
@@ -111,7 +112,7 @@ void rapt__cached_distances_layout(struct arena *arena, const struct bounds *b);
 /* Lays out the workspace that rapt__cache_weights needs for rows on the flash path. */
 void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);
 
-/* ---- rows.c: row by row, for every score, locality and normalizer ---- */
+/* ---- rows.c: attention row by row, for every score, locality and normalizer ---- */
 struct cached_rows {
     const struct cache *cache;
     const struct cached_queries *q;
@@ -119,8 +120,9 @@ struct cached_rows {
     struct cached_space {
         struct row_space row;
         struct talking talking; /* replaces `row` if there are talking heads */
-        float *panels; /* [longest / 16][width][16] keys of a joint cache in floats, else NULL */
-        struct widened widened; /* for `capacity` keys, with talking heads per head */
+        float *panels; /* [longest / 16][width][16] keys of a joint float cache, else NULL */
+        struct widened widened; /* has room for `capacity` keys or, with talking heads, for
+                                   `capacity` keys of each head */
         size_t capacity;
     } space;
 };
@@ -134,9 +136,9 @@ struct cached_rows rapt__cached_rows(const struct projected *projected, const st
                                      const struct cached_queries *q, int team_size,
                                      struct arena *arena);
 struct row_head rapt__cached_head(const struct cached_rows *x, int h);
-/* Returns the keys of a head. The keys of a cache that is joint or in bf16 are copied into the
-   workspace of x, where they remain until the next call or, with talking heads, the next call for
-   this head. */
+/* Returns the keys of a head. The keys of a joint or bf16 cache are copied into the workspace of x,
+   where they remain until the next call. With talking heads, which joint caches do not support,
+   they remain until the next call for the same head. */
 struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
 /* Returns row r of query sequence i. Does not set `before`. */
 struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *head,

@@ -1,6 +1,6 @@
-/* rows.c - attention of single query rows to a cache: their outputs, for every score, locality and
-   normalizer, and the weights of one row. With a recurrent score, rows are computed in order, and
-   the history stores the weights of the last row or the sum of all weights. */
+/* rows.c - attention to a cache, one query row at a time, for every score, locality and normalizer.
+   Also computes the weights of a row. With a recurrent score, rows are computed in order, and the
+   history stores the weights of the last row or the sum of all weights. */
 #include "attention/cache/cache.h"
 
 #include <string.h>
@@ -113,7 +113,7 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
     return row;
 }
 
-/* Saves the history of a sequence and head as it was before this call. */
+/* Copies the history of a sequence and head to l->old before this call changes it. */
 static void save_weights(struct attention_history *l, int i, int h)
 {
     size_t n = (size_t)i * (size_t)l->heads + (size_t)h;
