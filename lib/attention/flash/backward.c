@@ -1,15 +1,16 @@
 /* backward.c - the flash backward pass: adds to the gradients in struct projected_gradients. A pair
-   (one sequence and key head) is a table of blocks: a member of the team takes a block of keys and
-   processes all queries against it. The order of every sum does not depend on which member computes
-   what (backward_blocks.c). Pairs with few queries and keys are not divided into blocks (heads.c).
-   If there are many pairs, each member takes whole pairs; if there are few, the team shares one
-   pair at a time. Pairs that share a bias must add to its gradient in order, so either one member
-   computes them all, or the team computes them one after another. If the workspace has room for the
-   query blocks of a long pair only once, not once per member, the team shares that pair.
+   (one sequence and key head) is divided into a table of blocks. A thread of the team takes a block
+   of keys and processes all queries against it. The order of every sum does not depend on which
+   thread computes which block (backward_blocks.c). Pairs with few queries and keys are not divided
+   into blocks (heads.c). If there are many pairs, each thread takes whole pairs. If there are few,
+   the team shares one pair at a time. Pairs that share a bias must add to its gradient in order, so
+   either one thread computes them all, or the team computes them one after another. If the
+   workspace has room for the query blocks of a long pair only once, not once per thread, the team
+   shares that pair.
 
    Rows of a relative bias overlap, because many combinations of a query and a key have the same
    distance s - position. The gradient of the bias is therefore summed first within each pair, by
-   one member, and then over the sequences. */
+   one thread, and then over the sequences. */
 #include "attention/flash/flash.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@
    A sink is a key with the value 0, so its dp is 0. The gradient of its logit is therefore the sum
    over the queries of -p delta. Here p is the weight of the sink, computed from the statistics that
    forward saved, and delta = out.dout. The gradient of a sigmoid's bias is the sum of all ds.
-   Blocks sum ds row by row, in the order of keys. One member then sums the rows of a head, in the
+   Blocks sum ds row by row, in the order of keys. One thread then sums the rows of a head, in the
    order of sequences and queries. */
 
 /* Lays out the sums of all rows, [H][query rows]. Returns NULL unless the gradients of the learned
@@ -91,12 +92,12 @@ static void add_numbers(struct team *team, const struct flash_backward *f)
 struct backward_workspace {
     float *relative;            /* sums of the gradients of the relative bias, or NULL */
     float *numbers;             /* sums for the gradients of learned parameters, or NULL */
-    struct query_blocks shared; /* if `many`: the blocks of a pair with more than OWN_BLOCKS */
-    bool many;
+    struct query_blocks shared; /* if `many`: the query blocks of a pair that the team shares */
+    bool many;                  /* the team shares pairs with more than OWN_BLOCKS query blocks */
     struct backward_part mine;
 };
 
-/* Lays out the workspace. `first` receives member 0's part and may be NULL. */
+/* Lays out the workspace. `first` receives thread 0's part and may be NULL. */
 static void lay_out_backward(struct arena *arena, const struct bounds *b,
                              struct backward_workspace *w, struct backward_part *first)
 {
@@ -145,7 +146,7 @@ static void backward_pair_alone(const struct backward_pair *p)
 }
 
 /* Computes the gradients of a pair with the whole team. Key blocks are handed out in order, so a
-   member waits only for blocks that are already being computed. */
+   thread waits only for blocks that are already being computed. */
 static void backward_pair_shared(struct team *team, const struct backward_pair *p)
 {
     int n;
@@ -171,7 +172,7 @@ static struct pair_groups pair_groups_of(const struct flash_backward *f)
                                 .heads = f->d->bias && s->head == 0 ? 1 : f->key_heads};
 }
 
-/* Returns true if each member should take whole groups: if there are enough of them, or if
+/* Returns true if each thread should take whole groups: if there are enough of them, or if
    sequences have at most one block of keys. */
 static bool whole_groups(const struct flash_backward *f, const struct pair_groups *groups, int team)
 {
@@ -180,8 +181,8 @@ static bool whole_groups(const struct flash_backward *f, const struct pair_group
 }
 
 /* Sets *rows to the rows that a pair reads or adds to, so that they can be prefetched. Leaves *rows
-   empty if the rows of all pairs fit into the near caches, or if the pair does not exist or has no
-   keys. Outputs are among these rows only if there are several blocks of keys. */
+   empty if the rows of all pairs fit into the near caches, if there is no pair with this number, or
+   if it has no keys. Outputs are among these rows only if there are several blocks of keys. */
 static void backward_rows_ahead(const struct flash_backward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;

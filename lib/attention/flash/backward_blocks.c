@@ -1,8 +1,8 @@
 /* backward_blocks.c - the flash backward pass of one pair, block by block. It packs queries and
    keys, runs the kernels on each block of the table, and adds dq, dk and dv to the caller's arrays.
-   Each key block is computed by one member. At each query block, this member waits until the
+   Each key block is computed by one thread. At each query block, this thread waits until the
    contributions of the earlier key blocks have been added to dq, so dq is summed in the order of
-   keys, no matter which member computes which block. */
+   keys, no matter which thread computes which block. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
 
@@ -11,7 +11,7 @@
 _Static_assert((int)HEAD_GRADIENTS >= (int)ATTEND_ROWS && (int)HEAD_GRADIENTS <= (int)ATTEND_SLOTS,
                "blocks and heads must be able to share arrays");
 
-/* Returns the number of query blocks of the longest pair. */
+/* Returns the number of query blocks of the pair with the most queries. */
 static size_t most_blocks(const struct bounds *b)
 {
     return b->heads / b->key_heads * rapt__ceil_div_size(b->longest_queries, ATTEND_ROWS);

@@ -15,12 +15,13 @@ bool rapt__flash_supports(const struct projected *c);
    statistics, followed by rapt__flash_backward or rapt__flash_weights. */
 void rapt__flash_layout(struct arena *arena, const struct bounds *b);
 
-/* All members of a team call these functions. Each function lays out its workspace after the
+/* All threads of a team call these functions. Each function lays out its workspace after the
    current contents of the arena. */
 void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
                          const rapt_attention_saved *saved, struct arena *arena);
-/* Compute statistics that forward has not saved, [H][query rows][STATISTICS] in the arena: for all
-   rows, or only for query rows [first, first + rows) of one sequence and head. */
+/* Compute the statistics that forward did not save, and return them as an array [H][query
+   rows][STATISTICS] in the arena. The first function computes them for all rows, and the second
+   only for query rows [first, first + rows) of one sequence and head. */
 const float *rapt__flash_statistics(struct team *team, const struct projected *c,
                                     struct arena *arena);
 const float *rapt__flash_statistics_of(struct team *team, const struct projected *c, int sequence,
@@ -35,9 +36,10 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
                          struct arena *arena);
 
 /* ---- heads.c ---- */
-/* Describes the keys of key head g of a sequence for attend_head. Does not set the arrays of
-   queries and values. low and high are workspaces of [queries] floats each, to which *head may
-   point. Returns false if attend_head cannot compute the pair, or if packing its keys is faster. */
+/* Describes the keys of key head g of a sequence for the kernel attend_head. Does not set the
+   arrays of queries and values. low and high are workspaces with one float per query, to which
+   *head may point. Returns false if attend_head cannot compute the pair, or if packing its keys is
+   faster. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
 /* Sets everything that depends on the query head, for the queries starting at `first`: queries,
@@ -50,9 +52,9 @@ void rapt__flash_head_queries(const struct projected *c, const struct sequence *
    distance between the returned rows. */
 const float *rapt__flash_whole_rows(const float *x, ptrdiff_t *row, int rows, int width, float *to);
 
-/* Returns true if the rows of queries, keys and values of all pairs (twice as many with gradients)
-   do not fit in a core's private caches. Prefetching the rows of the next pair is then
-   worthwhile. */
+/* Returns true if the queries, keys and values of all pairs (with `gradients`, twice their size) do
+   not fit in the caches near a core (rapt__near_size). Prefetching the rows of the next pair is
+   then worthwhile. */
 bool rapt__flash_rows_far(const struct projected *c, bool gradients);
 
 /* ---- forward.c, backward.c: workspaces, used by rapt__flash_layout ---- */
@@ -64,13 +66,13 @@ void rapt__flash_backward_layout(struct arena *arena, const struct bounds *b);
 
 enum {
     PACKED_KEYS = 4096, /* a pair with more keys is packed part by part */
-    PART_KEYS = 512,    /* number of keys in a part */
-    SET_CALLS = 8 /* number of kernel calls, of at most ATTEND_ROWS rows each, that read a part one
-                     after another */
+    PART_KEYS = 512,    /* maximum number of keys in a part */
+    SET_CALLS = 8 /* maximum number of kernel calls, of at most ATTEND_ROWS rows each, that read a
+                     part one after another */
 };
 
-/* Memory of one member: the packed keys and values of a pair or of a part of it, and the kernel's
-   workspace. */
+/* The memory of one thread. It holds the packed keys and values of a pair or of a part of it, and
+   the kernel's workspace. */
 struct packed_pair {
     float *keys, *values;
     unsigned char *non_finite;
@@ -78,8 +80,8 @@ struct packed_pair {
     float *kernel;           /* workspace of one call, or of SET_CALLS calls if there are more than
                                 PACKED_KEYS keys */
     struct attend_row *rows; /* [ATTEND_ROWS] for each of these calls */
-    struct visible_keys *visible; /* also [ATTEND_ROWS] for each call; NULL if there are at
-                                     most PACKED_KEYS keys */
+    struct visible_keys *visible; /* [ATTEND_ROWS] for each call; NULL if there are at most
+                                     PACKED_KEYS keys */
 };
 
 struct flash_forward {
@@ -90,14 +92,14 @@ struct flash_forward {
     float *out, *lse, *statistics; /* if out is NULL, only statistics are computed */
     int key_heads, group;          /* group: number of query heads per key head */
     bool far;                      /* result of rapt__flash_rows_far */
-    struct packed_pair pair;       /* memory of this member, or of member 0 for a shared pair */
+    struct packed_pair pair;       /* memory of this thread, or of thread 0 for a shared pair */
     struct packed_pair mine;
-    struct rows_ahead *ahead; /* rows of this member's next pair, to prefetch; may be NULL */
+    struct rows_ahead *ahead; /* rows of this thread's next pair, to prefetch; may be NULL */
 };
 
 /* ---- forward_rows.c ---- */
-/* Packs the existing keys among [first, end) of a pair and, unless only statistics are computed,
-   their values. Key `base` is the first key in `to`. first and base must be multiples of 16. */
+/* Packs the valid keys among [first, end) of a pair and, unless only statistics are computed, their
+   values. Key `base` is the first key in `to`. first and base must be multiples of 16. */
 void rapt__flash_pack(const struct flash_forward *f, const struct sequence *b, int g, int first,
                       int end, int base, const struct packed_pair *to);
 /* Returns the largest number of rows that one call can compute in whole tiles. */
@@ -120,7 +122,7 @@ void rapt__flash_forward_set(const struct flash_forward *f, const struct sequenc
                              int first, int rows);
 
 /* ---- heads.c ---- */
-/* Lays out a member's padded output rows, [queries][padded value width]. Returns NULL if the width
+/* Lays out a thread's padded output rows, [queries][padded value width]. Returns NULL if the width
    of values is a multiple of 16, because rows then need no padding. */
 float *rapt__flash_forward_rows(struct arena *part, const struct bounds *b);
 /* Computes the outputs of a pair with few queries and keys, one query head at a time, without
@@ -129,8 +131,8 @@ float *rapt__flash_forward_rows(struct arena *part, const struct bounds *b);
 bool rapt__flash_forward_heads(const struct flash_forward *f, const struct sequence *b, int g);
 
 /* ---- backward: the blocks of a pair and their workspace ----
-   A pair is a table of blocks, each with at most ATTEND_ROWS (56) queries of one query head and
-   ATTEND_BLOCK (128) keys. */
+   A pair is divided into a table of blocks, each with at most ATTEND_ROWS (56) queries of one query
+   head and at most ATTEND_BLOCK (128) keys. */
 
 struct block_state {              /* state of a query block, on its own cache line */
     _Alignas(64) atomic_int done; /* number of key blocks whose contributions have been added to
@@ -138,7 +140,7 @@ struct block_state {              /* state of a query block, on its own cache li
     int non_finite;               /* q or dout contains an infinity or NaN */
 };
 
-/* The query blocks of a pair. Each array holds the data of all blocks, one block after another. */
+/* The query blocks of a pair. Each array holds the data of all these blocks, one after another. */
 struct query_blocks {
     struct block_state *state;
     float *q_rows, *dout_rows, *dq;
@@ -175,9 +177,9 @@ struct flash_backward {
     int key_heads, group;        /* group: number of query heads per key head */
     bool far;                    /* result of rapt__flash_rows_far */
     bool many;                   /* the team shares pairs with more than OWN_BLOCKS query blocks */
-    struct query_blocks queries; /* query blocks of the pair: this member's, or those that the team
-                                    shares */
-    struct key_block keys;       /* this member's key block */
+    struct query_blocks queries; /* query blocks of the pair, in this thread's memory or in memory
+                                    that the team shares */
+    struct key_block keys;       /* this thread's key block */
 };
 
 struct backward_pair {
@@ -185,30 +187,31 @@ struct backward_pair {
     struct sequence b;
     int g;
     int per_head, blocks;     /* number of query blocks of one query head, and of the whole pair */
-    struct rows_ahead *ahead; /* rows of this member's next pair, to prefetch; may be NULL */
+    struct rows_ahead *ahead; /* rows of this thread's next pair, to prefetch; may be NULL */
 };
 
 /* ---- backward_blocks.c ---- */
-/* Maximum number of query blocks for which each member of a team has its own memory. */
+/* Maximum number of query blocks for which each thread of a team has its own memory. */
 enum { OWN_BLOCKS = 128 };
-struct backward_part { /* workspace of one member */
+struct backward_part { /* workspace of one thread */
     struct query_blocks queries;
     struct key_block keys;
 };
 /* Lays out a struct backward_part. */
 void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to);
 /* If the longest pair has more than OWN_BLOCKS query blocks and the team may share it, lays out
-   these blocks once for the whole team and returns true. A team of one does not share pairs.
+   these blocks once for the whole team and returns true. A team of one thread does not share pairs.
    Neither does a larger team if there is a relative bias or distance vectors, because their
-   gradients are summed within each pair by a single member. */
+   gradients are summed within each pair by a single thread. */
 bool rapt__flash_shared_blocks(struct arena *arena, const struct bounds *b, struct query_blocks *q);
 /* Returns the gradients of a row of the bias, or NULL if there is no bias or its gradients are not
    requested. */
 float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *bias);
 
-/* The steps of a pair. First pack each query block i and zero its dq. Then run the key blocks j in
-   order against all query blocks, and add their dk and dv to the caller's arrays. Finally add the
-   dq of each query block i to the caller's array. */
+/* The three steps of a pair. The first is called for each query block i. It packs the block and
+   zeroes its dq. The second is called for each key block j, in order. It processes all query blocks
+   against block j, and adds the dk and dv of block j to the caller's arrays. The third is called
+   for each query block i, and adds its dq to the caller's array. */
 void rapt__flash_pack_queries(const struct backward_pair *p, int i);
 void rapt__flash_backward_keys(const struct backward_pair *p, int j);
 void rapt__flash_add_dq(const struct backward_pair *p, int i);
@@ -217,9 +220,9 @@ void rapt__flash_add_dq(const struct backward_pair *p, int i);
 void rapt__flash_add_rows(const struct flash_backward *f, const float *from, int rows, int width,
                           float *to, ptrdiff_t to_row);
 
-/* Zeroes this member's dk and dv for `keys` keys. */
+/* Zeroes this thread's dk and dv for `keys` keys. */
 void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
-/* Adds this member's dk and dv for keys [key, key + keys) to the caller's arrays. */
+/* Adds this thread's dk and dv for keys [key, key + keys) to the caller's arrays. */
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
 /* ---- backward.c: sums for the gradients of learned parameters ---- */

@@ -2,8 +2,8 @@
    and values, or only the statistics for callers that did not save them. Also recomputes weights
    from statistics, and lays out the workspace of the whole flash path.
 
-   A pair is a sequence and a key head. Each member of the team takes whole pairs, which then stay
-   in its caches. Usually, the member packs the keys and values of a pair and then processes its
+   A pair is a sequence and a key head. Each thread of the team takes whole pairs, which then stay
+   in its caches. Usually, the thread packs the keys and values of a pair and then processes its
    query rows in items; rows of all query heads that share the key head fill tiles together. Pairs
    with few queries and keys are computed in heads.c. If the number of pairs is not a multiple of
    the team's size and there are many rows, the whole team first computes the excess pairs, one at a
@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* A shared pair with many keys is divided into about this many items per member. With several small
-   items, a member that starts late delays the others less. */
+/* Approximate number of items per thread into which a shared pair with many keys is divided. With
+   several small items, a thread that starts late delays the others less. */
 enum { ITEMS_EACH = 4 };
 
 bool rapt__flash_supports(const struct projected *c)
@@ -98,7 +98,7 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
 }
 
 /* Sets *rows to the rows to prefetch for a pair. Leaves *rows empty if all rows of the call fit
-   into the near caches, or if the pair does not exist or has no keys. */
+   into the near caches, if there is no pair with this number, or if it has no keys. */
 static void forward_rows_ahead(const struct flash_forward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
@@ -118,7 +118,7 @@ static void forward_rows_ahead(const struct flash_forward *f, int pair, struct r
 }
 
 /* Computes the outputs of a pair with the whole team. The rows are divided into items, about the
-   same number for each member. The last items are handed out first, because with a causal mask the
+   same number for each thread. The last items are handed out first, because with a causal mask the
    last rows see the most keys. */
 static void share_pair(struct team *team, const struct flash_forward *f, const struct sequence *b,
                        int g)
@@ -139,7 +139,7 @@ static void share_pair(struct team *team, const struct flash_forward *f, const s
 }
 
 /* Returns the number of pairs, starting with the first, that the team shares. If pairs have many
-   rows, this is the remainder after dividing the pairs equally among the members; otherwise it is
+   rows, this is the remainder after dividing the pairs equally among the threads; otherwise it is
    0. */
 static int shared_pairs(const struct flash_forward *f, int team)
 {
@@ -148,8 +148,8 @@ static int shared_pairs(const struct flash_forward *f, int team)
     return many ? (int)(pairs % team) : 0;
 }
 
-/* Computes the outputs of the first pairs, which the team shares, with the keys packed in member
-   0's memory. Then each member takes whole pairs and packs their keys in its own memory. */
+/* Computes the outputs of the first pairs, which the team shares, with the keys packed in thread
+   0's memory. Then each thread takes whole pairs and packs their keys in its own memory. */
 static void attend_pairs(struct team *team, struct flash_forward *f,
                          const struct packed_pair *first, const struct packed_pair *mine)
 {
@@ -258,7 +258,7 @@ struct flash_weights {
     float *weights;
 };
 
-struct weights_part { /* workspace of a member: a query block and a key block */
+struct weights_part { /* workspace of a thread: a query block and a key block */
     float *q_slots, *q_rows, *key_panels, *weights;
 };
 

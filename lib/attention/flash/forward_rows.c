@@ -151,9 +151,10 @@ static int next_block(const struct sequence *b, const struct call_set *s, int ke
     return key < INT32_MAX ? key / ATTEND_BLOCK * ATTEND_BLOCK : key;
 }
 
-/* Packs blocks of keys that the rows of a set see, starting with the block at *next: at most
-   PART_KEYS keys, perhaps with gaps, from a range of PACKED_KEYS keys. Sets *next to the first key
-   of the next such block, or to INT32_MAX after the last block. Returns the end of the part. */
+/* Packs a part: blocks of keys that the rows of a set see, starting with the block at *next. There
+   may be gaps between these blocks. They contain at most PART_KEYS keys, from a range of
+   PACKED_KEYS keys. Sets *next to the first key of the next block that the rows see, or to
+   INT32_MAX after the last block. Returns the end of the part. */
 static int pack_part(const struct flash_forward *f, const struct sequence *b, int g,
                      const struct call_set *s, int *next)
 {

@@ -137,7 +137,7 @@ bool rapt__flash_forward_heads(const struct flash_forward *f, const struct seque
 
 /* ---- backward ---- */
 
-/* If the width of a row is not a multiple of 16, its padded copy is in the workspace of
+/* If the width of rows is not a multiple of 16, they are copied and padded in the workspace of
    backward_blocks.c, where gradients may also be summed (summed_apart). Terms are summed in the
    same order as in backward_blocks.c. */
 
@@ -199,7 +199,7 @@ static void backward_head(const struct backward_pair *p, int h, int first,
     if (padded) rapt__flash_add_rows(f, d->dq, head.queries, c->width, dq, c->q_stride.row);
 }
 
-/* Returns true if dk and dv must be summed in this member's workspace, because the pair's queries
+/* Returns true if dk and dv must be summed in this thread's workspace, because the pair's queries
    take several kernel calls or because rows are padded. */
 static bool summed_apart(const struct backward_pair *p)
 {
@@ -217,7 +217,7 @@ static float *key_sums(float *mine, float *to, const rapt_stride *stride,
 
 /* Computes the gradients of all queries of a pair, head by head and HEAD_GRADIENTS at a time. If
    one kernel call is enough and no rows are padded, that call adds dk and dv to the caller's
-   arrays. Otherwise they are summed in this member's workspace and added at the end. */
+   arrays. Otherwise they are summed in this thread's workspace and added at the end. */
 static void backward_each_head(const struct backward_pair *p, const struct attend_head *head)
 {
     const struct flash_backward *f = p->f;
