@@ -1,11 +1,11 @@
 /* backward.c - the general backward pass: adds to the gradients in struct projected_gradients.
 
-   A member of the team takes a key head of a sequence, and processes the rows of its query heads in
-   order, so that the order of every sum is fixed. Gradients of learned arrays and relative biases
-   are summed per head and sequence, then over the batch. One member processes all key heads and
-   sequences that share the gradient of a bias and, with talking heads, all key heads of a sequence.
-   With a recurrent score, gradients flow backward through time, and the weights of all queries of a
-   head, or their sums up to each query, are stored. */
+   Each thread of the team takes one key head of a sequence at a time, and processes the rows of its
+   query heads in order, so that the order of every sum is fixed. Gradients of learned arrays and
+   relative biases are summed per head and sequence, then over the batch. One thread processes all
+   key heads and sequences that share the gradient of a bias and, with talking heads, all key heads
+   of a sequence. With a recurrent score, gradients flow backward through time, and the weights of
+   all queries of a head, or their sums up to each query, are stored. */
 #include "attention/general/backward.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ static void lay_out_rows(struct arena *part, const void *what, void *to)
     r->weights = rapt__arena_floats(part, b->longest_queries, keys);
 }
 
-/* Lays out the workspace and returns the sums, which all members share. */
+/* Lays out the workspace and returns the sums, which all threads share. */
 static struct head_sums lay_out_backward_rows(struct arena *arena, const struct bounds *b,
                                               struct backward_rows *mine)
 {

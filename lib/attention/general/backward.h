@@ -17,7 +17,7 @@ struct head_sum_sizes { /* sizes of these arrays in floats, rounded up to whole 
     size_t vector, filters, feature_weight, number, talking;
 };
 
-struct backward_rows { /* workspace of one member */
+struct backward_rows { /* workspace of one thread */
     struct row_space space;
     struct row_block block;
     float *key_panels, *value_panels; /* [panels][width][16] and [panels][value width][16] */
@@ -26,16 +26,19 @@ struct backward_rows { /* workspace of one member */
     float *dq;         /* [width], receives the gradient of q if the caller did not request it */
     float *transposed; /* [panels of channels][keys][16]; the fields from this one to `weights` are
                           for recurrent scores */
-    float *dfilters, *dfeature_weight; /* sums of one head: [channels] and [width] rows, padded to
-                                          whole vectors */
+    float *dfilters, *dfeature_weight; /* sums of one head: `channels` rows of filter_width floats,
+                                          and `width` rows of `channels` floats, padded to whole
+                                          vectors */
     float *product;                    /* scratch space, large enough for dfilters or
                                           dfeature_weight */
     float *dsums, *dfeatures;      /* [width][capacity] and [channels][capacity + 2 filter_width] */
-    float *weights;                /* [queries][capacity] the next query's `before` */
+    float *weights;                /* [queries][capacity] row t is what query t + 1 reads as
+                                      `before` */
     struct talking talking;        /* this field and the fields after it are for talking heads */
     struct row_block *blocks;      /* [heads] */
     float *du, *dy;                /* [heads][capacity] gradients of u, and of y */
-    struct general_backward *part; /* [key heads] the problem, with the panels of one key head */
+    struct general_backward *part; /* [key heads] copies of the struct that contains this one, each
+                                      with the panels of its key head */
     struct backward_keys *keys;    /* [key heads] */
     struct backward_row *rows;     /* [heads] */
 };
@@ -46,17 +49,17 @@ struct general_backward {
     const float *v, *dout;
     const struct projected_gradients *d;
     int key_heads, group;  /* group: number of query heads per key head */
-    struct head_sums sums; /* sums, shared by all members; all but `relative` are [heads][batch] */
+    struct head_sums sums; /* sums, shared by all threads; all but `relative` are [heads][batch] */
     struct head_sum_sizes sizes;
     struct backward_rows mine;
 };
 
-struct backward_keys { /* a sequence and key head */
+struct backward_keys { /* a key head of a sequence */
     const struct general_backward *f;
     struct sequence b;
     struct row_keys keys;
-    const float *key_rows;  /* rows of k' in the original array */
-    float *dkeys, *dvalues; /* the caller's rows; NULL if not requested */
+    const float *key_rows;  /* the rows of k', which are packed in keys.panels */
+    float *dkeys, *dvalues; /* rows of f->d->k and f->d->v; NULL if not requested */
 };
 
 struct backward_row {
@@ -64,13 +67,14 @@ struct backward_row {
     struct row *r;
     int head, t;
     const float *dout_dots; /* element s is dout.v of key s; NULL if not computed yet */
-    float *dz;              /* dw, then dz, then dx */
-    float *dnext; /* for recurrent scores: the gradient of `before`, on entry for the next query, on
-                     return for this one */
+    float *dz;              /* holds dw, then dz, then dx */
+    float *dnext; /* for recurrent scores: holds the gradient of the next query's `before`, which
+                     rapt__row_backward replaces with the gradient of this query's `before` */
     struct head_sums sums;         /* sums of the head and sequence */
-    const struct row_block *block; /* collects the weights and dx of several rows, this row's at
-                                      `index`, for products computed for all of them together. If
-                                      NULL, rapt__row_backward adds to all gradients itself */
+    const struct row_block *block; /* if not NULL, receives this row's weights and dx at `index`, so
+                                      that the products of all rows of the block are computed
+                                      together. If NULL, rapt__row_backward adds to all gradients
+                                      itself */
     int index;
 };
 
@@ -80,15 +84,16 @@ static inline int rapt__row_length(const struct row *r)
 }
 
 /* ---- backward.c ---- */
-/* Packs the keys and values of a sequence and key head, and zeroes the dkeys in the workspace. */
+/* Packs the keys and values of a key head of a sequence. For additive scores, also zeroes the dkeys
+   in the workspace. */
 struct backward_keys rapt__backward_keys(const struct general_backward *f, int sequence, int g);
-/* Adds dkeys of additive scores, which are stored in panels, to the caller's rows. */
+/* For additive scores, adds the dkeys in the workspace, which are stored in panels, to p->dkeys. */
 void rapt__backward_dkeys(const struct backward_keys *p);
 /* Zeroes and returns the sums of head h. */
 struct head_sums rapt__backward_sums(const struct backward_keys *p, int h);
-/* For the rows of a block that starts at row t of head h, the first function adds the gradients of
-   values, computed from the weights stored in the block; the second adds the gradients of queries
-   and keys, computed from dx. */
+/* Add gradients for the rows of a block that starts at row t of head h. The first function computes
+   the gradients of values from the weights stored in the block. The second computes the gradients
+   of queries and keys from the dx stored there. */
 void rapt__backward_values(const struct backward_keys *p, const struct row_block *block, int h,
                            int t);
 void rapt__backward_products(const struct backward_keys *p, const struct row_block *block, int h,

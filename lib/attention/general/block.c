@@ -1,6 +1,6 @@
 /* block.c - matrix products for adjacent rows of a head that see almost the same keys: queries
    times keys, weights times values, and the products of the backward pass. Each sum adds the same
-   terms in the same order as gemv and rank1_update (kernel/row.c) do for single rows. If such a
+   terms in the same order as gemv and rank1_update (kernel/row.c) do for single rows. If a matrix
    product may have read an infinity or NaN that is hidden from one of the rows, the sums are
    computed row by row. */
 #include "attention/general/general.h"
@@ -143,8 +143,9 @@ void rapt__block_update(const struct row_block *b, const struct kernels *kernels
 
 /* ---- dot products ---- */
 
-/* Dot products of queries with keys, and of output gradients with values, for one row or for
-   several that see almost the same keys. The bits are the same in both cases. */
+/* These functions compute dot products of queries with keys, and of output gradients with values,
+   for one row or for several rows that see almost the same keys. The results are bit-identical in
+   both cases. */
 
 enum { CHAIN = 32 }; /* elements per chain */
 

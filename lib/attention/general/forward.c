@@ -1,7 +1,7 @@
 /* forward.c - the general forward pass: computes out, lse and chosen keys. First the whole team
-   packs the keys. Then rows are handed out to its members. With a recurrent score, all rows of a
+   packs the keys. Then rows are handed out to the threads. With a recurrent score, all rows of a
    head are handed out together, since each depends on the previous one. Also recomputes weights
-   (only one member does this), and lays out the workspace of the whole general path. */
+   (only one thread does this), and lays out the workspace of the whole general path. */
 #include "attention/general/general.h"
 
 #include <math.h>
@@ -199,7 +199,7 @@ void rapt__general_forward(struct team *team, const struct projected *c, const f
     rapt__team_barrier(team);
 }
 
-/* Computes the weights of query rows [first, first + rows) of a head. Called by a single member. */
+/* Computes the weights of query rows [first, first + rows) of a head. Called by a single thread. */
 static void copy_rows(const struct general_forward *f, int sequence, int head, int first, int rows,
                       float *weights)
 {

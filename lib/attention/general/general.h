@@ -1,6 +1,6 @@
-/* general.h - the general path: one query against all its keys, for every score, locality and
-   normalizer. It works on whole arrays, forward and backward, and query by query for a cache. The
-   bits of a row do not depend on how many rows a call computes.
+/* general.h - the general path: attention of one query to all its keys, for every score, locality
+   and normalizer. It works on whole arrays, forward and backward, and query by query for a cache.
+   The results for a row are bit-identical for any number of rows per call.
 
        x = scale q.k  or  vector . tanh(q + k + L f)
        x = cap tanh(x / cap) if there is a cap,  x += biases,  x = -infinity at masked keys
@@ -15,12 +15,12 @@
 
 /* ---- forward.c, backward.c: whole problems ---- */
 /* Lays out enough workspace for rapt__general_forward, _backward and _weights. Recurrent scores,
-   whose gradients flow backward through time, need queries x keys floats for each member. Talking
-   heads need heads x keys floats for each member and each row of a block. All other memory is
+   whose gradients flow backward through time, need queries x keys floats for each thread. Talking
+   heads need heads x keys floats for each thread and each row of a block. All other memory is
    linear in queries + keys. */
 void rapt__general_layout(struct arena *arena, const struct bounds *b);
 
-/* All members of a team call these functions. Each function lays out its workspace after the
+/* All threads of a team call these functions. Each function lays out its workspace after the
    current contents of the arena. Backward recomputes the rows and needs neither out nor lse. */
 void rapt__general_forward(struct team *team, const struct projected *c, const float *v, float *out,
                            float *lse, struct arena *arena);
@@ -70,10 +70,11 @@ struct row_keys {        /* the keys of one key head of a sequence */
     int value_width;
 };
 
-/* The workspace of one row. Results are in elements [first, end) of the arrays over keys. */
+/* The workspace of one row. In arrays over keys, the results are in elements [first, end), where
+   first and end are fields of struct row. */
 struct row_space {
     int capacity;            /* rapt__row_capacity of the problem */
-    float *x;                /* [capacity] scores after cap and biases; -infinity for hidden keys */
+    float *x;                /* [capacity] scores after cap and biases; -infinity for masked keys */
     float *p;                /* [capacity] z, or scratch space for hard normalizers */
     float *weights;          /* [capacity] w, before dropout */
     float *dropped;          /* [capacity] w after dropout */
@@ -82,8 +83,8 @@ struct row_space {
     float *more;             /* [capacity] scratch space */
     float *sums_by_distance; /* [vectors] sums of weights after dropout, in forward; NULL if
                                 distance_values is NULL */
-    float *before;   /* [filter_width / 2] zeros, then [capacity] the row's `before`, then zeros:
-                        capacity + 2 filter_width + 16 in all */
+    float *before;   /* filter_width / 2 zeros, the row's `before`, and zeros up to a length of
+                        capacity + 2 filter_width + 16 */
     float *features; /* [channels][capacity] f */
     float *sums;     /* [panels][width][16] k + L f */
     float *hidden;   /* [panels][width][16] the tanh layer; NULL if not needed */
@@ -100,8 +101,8 @@ struct row {
     const float *center;       /* center of local-p, else NULL */
     uint64_t number;           /* index of the query in its sequence, and also of its row of random
                                   numbers */
-    const float *before;       /* for recurrent scores: weights of the previous query or the sum of
-                                  all previous weights; may be NULL if all are 0 */
+    const float *before;       /* for recurrent scores: the weights of the previous query, or the
+                                  sum of all previous weights; may be NULL if all are 0 */
     int before_keys;           /* length of `before`; weights beyond it are 0 */
     bool decided;              /* for hard normalizers: if true, `chosen` is an input, from an
                                   earlier call */
@@ -110,8 +111,8 @@ struct row {
     float sink_weight;         /* output, with a sink: the sink's weight */
     float dnumber;             /* output of backward: gradient of head->number, if it is learned */
     bool fully_masked;         /* output: there is no visible key; arrays over keys may be unset */
-    int first, end;            /* output: visible.low .. visible.high - 1, extended to whole
-                                  panels */
+    int first, end;            /* output: the range from visible.low to visible.high, extended to
+                                  whole panels */
     const float *dropped;      /* weights after dropout, set by rapt__row_drop */
     struct row_space space;
 };
@@ -159,8 +160,8 @@ struct row_block {
     float *dout_dots; /* [BLOCK_ROWS][capacity] in backward: dout.v */
     float *more;      /* [BLOCK_ROWS][DOT_COLUMNS] scratch space */
     ptrdiff_t capacity;
-    int rows, first, end; /* keys [first, end), whole panels */
-    int existing;         /* number of existing keys; all others are padding */
+    int rows, first, end; /* keys [first, end) fill whole panels */
+    int existing;         /* number of valid keys; all others are padding */
 };
 void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
                         struct row_block *block);
@@ -170,8 +171,8 @@ bool rapt__block_begin(struct row_block *block, const struct projected *c, const
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows);
 /* Returns true if `rows` rows see enough keys in common to be computed together. [first, end)
-   contains every key that a row sees, and `seen` is the sum of the lengths of the rows' own
-   ranges, in whole panels. */
+   contains every key that a row sees, and `seen` is the sum of the lengths of the rows' own ranges,
+   each extended to whole panels. */
 static inline bool rapt__block_fits(int rows, int first, int end, int64_t seen)
 {
     return seen > 0 && (int64_t)rows * (end - first) <= 2 * seen;
@@ -207,7 +208,7 @@ struct gain {      /* for sampled keys: factors of the gradient */
     float reward;  /* reward minus baseline */
     float entropy; /* weight of the gradient of -H(p) */
 };
-/* Turns dz, which must be 0 at hidden keys, into dx. Sets dnumber if the normalizer has a learned
+/* Turns dz, which must be 0 at masked keys, into dx. Sets dnumber if the normalizer has a learned
    parameter. */
 void rapt__normalize_backward(struct row *r, float *dz, struct gain gain);
 
@@ -217,7 +218,8 @@ static inline size_t rapt__row_capacity(const struct bounds *b)
 {
     return (b->longest_keys / LANES + 1) * LANES;
 }
-/* Lays out the workspace of a row. For backward, this includes slope and hidden. */
+/* Lays out the workspace of a row. For backward, this includes `slope` and, if the score is
+   additive, `hidden`. */
 void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward,
                       struct row_space *s);
 
@@ -227,8 +229,8 @@ void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward
        w[h] = normalize(y[h] + biases, with masks)       u[h] = sum over g of W[h][g] w[g]
        out[h] = sum over s of dropout(u[h])[s] v[h][s]
 
-   P and W are talking_scores and talking_weights of rapt_attention. Keys are ignored only if all
-   heads hide them; such keys and their values may be NaN. */
+   P and W are talking_scores and talking_weights of rapt_attention. A key is ignored only if it is
+   masked in all heads. Such a key and its value may contain NaN. */
 
 /* A query in all heads. No head sees a key outside [low, high). [first, end) is this range extended
    to whole panels; results are in these elements of arrays over keys. */
@@ -258,9 +260,9 @@ void rapt__talking_sum(const struct talking *t, int h, float *out);
 
 /* ---- talking.c: blocks of queries, for talking_backward.c ---- */
 
-struct talking_range { /* keys [first, end), whole panels */
+struct talking_range { /* keys [first, end), which fill whole panels */
     int first, end;
-    bool together; /* rows see enough keys in common to be computed together */
+    bool together; /* the rows see enough keys in common to be computed together */
 };
 
 /* Lays out one block for each head and returns the blocks. They have dots, weights and dx even if
@@ -282,12 +284,12 @@ void rapt__talking_mix(const struct talking *t, const float *matrix, bool transp
                        const float *from, float *to);
 /* Copies the weights u of head h, after dropout, to row i of a block's weights. */
 void rapt__talking_keep(const struct talking *t, int h, const struct row_block *block, int i);
-/* Sets t->seen[s] to -infinity if all heads hide key s, else to 0. */
+/* Sets t->seen[s] to -infinity if key s is masked in all heads, else to 0. */
 void rapt__talking_seen(const struct talking *t);
 
 /* ---- forward.c: whole problems, for talking.c ---- */
 
-struct forward_rows { /* workspace of one member */
+struct forward_rows { /* workspace of one thread */
     struct row_space space;
     struct row_block block;
     float *before;            /* [capacity] `before` of the next row, for recurrent scores */
@@ -301,7 +303,7 @@ struct general_forward {
     const float *v;
     float *out, *lse;
     int key_heads, group; /* group: number of query heads per key head */
-    float *panels;        /* keys of all sequences and key heads, shared by all members */
+    float *panels;        /* keys of all sequences and key heads, shared by all threads */
     struct forward_rows mine;
 };
 

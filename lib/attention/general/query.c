@@ -1,7 +1,7 @@
-/* query.c - one query: scores, weights and output from q, keys and values. The equations are in
-   general.h. Local-p: Luong, Pham and Manning 2015, section 3.2. Location-aware scores: Chorowski
-   et al. 2015, section 2.2. Coverage: See, Liu and Manning 2017, section 2.3. The scores of hidden
-   keys are set to -infinity before anything is summed over keys. */
+/* query.c - computes the scores, weights and output of one query. The equations are in general.h.
+   Local-p: Luong, Pham and Manning 2015, section 3.2. Location-aware scores: Chorowski et al. 2015,
+   section 2.2. Coverage: See, Liu and Manning 2017, section 2.3. The scores of masked keys are set
+   to -infinity before anything is summed over keys. */
 #include "attention/general/general.h"
 #include "op/op.h"
 
@@ -168,7 +168,7 @@ static float forgotten(const struct attend_row *row, int s)
     return (row->forget_high - key[0]) + (row->forget_low - key[LANES]);
 }
 
-/* Sets x to -infinity for keys that sparse attention hides. */
+/* Sets x to -infinity for keys that sparse attention masks. */
 static void hide_sparse(const struct row *r)
 {
     const struct sparse_keys *k = &r->visible.sparse;
@@ -182,7 +182,7 @@ static void hide_sparse(const struct row *r)
     }
 }
 
-/* Adds biases to x, and sets x to -infinity where a mask or the bias hides the key. */
+/* Adds biases to x, and sets x to -infinity at keys that are not visible. */
 static void apply_mask(struct row *r)
 {
     const struct attend_row *visible = &r->visible;

@@ -1,13 +1,13 @@
 /* query_backward.c - adds the contributions of one query to all gradients. Let w be the weights
-   before dropout and dw their gradient, which is the sum of those terms that apply:
+   before dropout and dw their gradient, which is the sum of these terms, where they apply:
 
        dropout(dout.(v[s] + a[s]))               a[s] is the distance vector added to the value
-       the next query's dnext[s]                 recurrent scores
+       the next query's dnext[s]                 for recurrent scores
        -guide->weight / (n (w[s] + 1e-6))        in the guided head, for the query's n guide keys
        coverage->weight                          if w[s] is below the coverage of key s
 
-   guide and coverage are the losses in struct weight_losses; if w[s] is not below the coverage, the
-   gradient of the coverage is increased by coverage->weight instead. Then
+   guide and coverage are the losses in struct weight_losses. If w[s] is not below the coverage of
+   key s, coverage->weight is added to the gradient of the coverage and not to dw. Then
 
        dv[s] += dropout(w)[s] dout
        dcenter += sum over s of w[s] dw[s] (s - center) / (radius / 2)^2
@@ -16,7 +16,7 @@
    distribution.c turns dz into dx, which is added to the gradients of all biases. With a cap, dx is
    then multiplied by 1 - (x / cap)^2, where x is the capped score. Then dx flows to the dot
    product, dq += scale sum of dx k and dk += scale dx q, or to the tanh layer (kernel/additive.c).
-   Hidden keys have dx = 0 and are skipped. */
+   Masked keys have dx = 0 and are skipped. */
 #include "attention/general/backward.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@
 
 /* Adds the gradient of the guided alignment loss to dw, and stores the loss in guide->losses. As in
    Marian, the loss is the cross-entropy between the uniform weights of the guide and the weights of
-   the row. Hidden keys get no gradient. */
+   the row. Masked keys get no gradient. */
 static void guided_gradients(const struct backward_row *l, const struct guide *guide)
 {
     static const double epsilon = 1e-6;
@@ -62,7 +62,7 @@ static void coverage_gradients(const struct backward_row *l, const struct covera
         (double)loss->weight * sum;
 }
 
-/* Adds dout.a to dz for each key, where a is the vector of the key's distance. */
+/* Adds dout.a to dz for each key, where a is the distance vector that is added to its value. */
 static void add_distance_dots(const struct backward_row *l)
 {
     const struct row *r = l->r;
@@ -71,7 +71,7 @@ static void add_distance_dots(const struct backward_row *l)
         l->dz[s] += x->by_dout[rapt__distance_of(x, s) - x->before];
 }
 
-/* Sets dz to dw, and to 0 at hidden keys. */
+/* Sets dz to dw, and to 0 at masked keys. */
 static void weight_gradients(const struct backward_row *l)
 {
     const struct general_backward *f = l->p->f;
@@ -208,9 +208,10 @@ static void dot_gradients(const struct backward_row *l)
 
 /* ---- the features of recurrent scores ----
 
-   Gradients of the arrays in the term L f: L, the filters F, and p, which the filters read. p holds
-   the weights of the previous query (Chorowski et al. 2015, section 2.2) or the sum of the weights
-   of all previous queries. Let g[s] be the gradient of k[s] + L f[s], and half = filter_width / 2:
+   These functions compute the gradients of the arrays in the term L f: L, the filters F, and p,
+   which the filters read. p holds the weights of the previous query (Chorowski et al. 2015, section
+   2.2) or the sum of the weights of all previous queries. Let half be filter_width / 2, and g[s]
+   the gradient of k[s] + L f[s]:
 
        f[i][s] = sum over j of F[i][j] p[s + j - half]
        dL += g f'     df = L' g     dF[i][j] += sum over s of df[i][s] p[s + j - half]
@@ -218,9 +219,9 @@ static void dot_gradients(const struct backward_row *l)
 
    dL and dF are sums over queries, from the last to the first, of sums over blocks of keys. */
 
-/* Computes c[i][j] += sum over s of a[i][s] b[s][j], with columns in whole panels. Each BLOCK of
-   keys is summed from zero and then added, because the rounding error of a single chain of
-   additions would grow with the total number of keys of all queries. */
+/* Computes c[i][j] += sum over s of a[i][s] b[s][j]. The number of columns is rounded up to whole
+   panels. Each BLOCK of keys is summed from zero and then added, because the rounding error of a
+   single chain of additions would grow with the total number of keys of all queries. */
 static void add_product(const struct backward_row *l, const float *a, ptrdiff_t a_row, int rows,
                         const float *b, ptrdiff_t b_panel, ptrdiff_t b_step, int columns, float *c)
 {
@@ -247,8 +248,8 @@ static void add_product(const struct backward_row *l, const float *a, ptrdiff_t 
 }
 
 /* Computes dnext, the gradient of the row's `before`, from df in dfeatures, by a convolution with
-   reversed filters. If `before` is a sum of weights, later sums contain it, so their gradient,
-   which is already in dnext, is kept. */
+   reversed filters. If `before` is a sum of weights, it is also a term of all later sums. Their
+   gradient is already in dnext, and the result is added to it. */
 static void before_gradient(const struct backward_row *l, ptrdiff_t row)
 {
     const struct row_head *h = l->r->head;

@@ -44,7 +44,8 @@ struct row_block *rapt__talking_blocks(struct arena *part, const struct bounds *
     return blocks;
 }
 
-/* Returns the workspace of head h, which shares dropped, more and hidden with the other heads. */
+/* Returns the workspace of head h, which shares `dropped`, `more` and `hidden` with the other
+   heads. */
 static struct row_space space_of(const struct talking *t, int h)
 {
     struct row_space s = t->space;

@@ -5,8 +5,8 @@
        dw[g] = sum over h of W[h][g] du[h]     dy[g] = gradient of the mixed scores, from dw[g]
        dP[h][g] += dy[h].x[g]                  dx[g] = sum over h of P[h][g] dy[h]
 
-   and dx flows to queries and keys as in attention without talking heads. For keys that all heads
-   hide, x and du are set to 0, since their products may be NaN. */
+   and dx flows to queries and keys as in attention without talking heads. For keys that are masked
+   in all heads, x and du are set to 0, since products with them may be NaN. */
 #include "attention/general/backward.h"
 
 #include <math.h>
@@ -73,7 +73,7 @@ static void begin_blocks(const struct general_backward *f, const struct sequence
     }
 }
 
-/* Sets x to 0 at keys that all heads hide. */
+/* Sets x to 0 at keys that are masked in all heads. */
 static void clear_hidden(const struct talking *t, float *x)
 {
     for (int s = t->first; s < t->end; s++)
@@ -97,8 +97,8 @@ static void mixed_gradients(const struct general_backward *f, const struct talki
     }
 }
 
-/* Adds the dot products of a row dy with all rows of x to the corresponding row of a matrix's
-   gradient, `to`. */
+/* Adds the dot products of the row dy with the row of each head in x to `to`, a row of the gradient
+   of P or W. */
 static void matrix_gradients(const struct talking *t, const float *dy, const float *x, float *to)
 {
     for (int g = 0; g < t->heads; g++)
