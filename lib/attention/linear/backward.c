@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-struct backward_memory { /* memory of a member */
+struct backward_memory { /* memory of a thread */
     struct chunk chunk;
     float *states;           /* [chunks][key_width][value_ld] the state before each chunk */
     float *x;                /* [chunks][CHUNK_ROWS][value_ld] */
@@ -35,7 +35,7 @@ struct backward_memory { /* memory of a member */
     float *dweights, *pairs; /* [CHUNK_ROWS][CHUNK_ROWS] gradients of weights or dots; terms from
                                 row i to row r */
     double *to_row, *to_end, whole; /* terms from the state to row r, from row i to the next state,
-                                       and from the state to the next one */
+                                       and from the state to the next state */
 };
 
 static int chunks_of(int rows)
@@ -139,8 +139,8 @@ static void add_to_dstate(const struct linear_problem *l, const float *x, struct
                    rapt__plain(b->scaled, l->value_ld), b->dstate, l->value_ld, true);
 }
 
-/* Begins a chunk: sets du and dk to the terms that come from the next state, and multiplies dstate
-   by the decay of the chunk. */
+/* Begins a chunk: sets du and dk to the terms that come from the next state, multiplies dstate by
+   the decay of the chunk, and initializes the terms for the gradients of log decays. */
 static void from_next_state(const struct linear_problem *l, const float *state,
                             struct backward_memory *b)
 {
@@ -233,7 +233,8 @@ static void query_backward(const struct linear_problem *l, const struct linear_i
                  l->a->q.row);
 }
 
-/* Solves (I + N' B) Y = D from the last row to the first. du holds D on entry and Y on return. */
+/* Solves the equation for Y from the last row to the first. du holds the terms without N, and the
+   function replaces them with Y. */
 static void solve_transposed(const struct linear_problem *l, struct backward_memory *b)
 {
     const struct chunk *c = &b->chunk;
@@ -247,7 +248,9 @@ static void solve_transposed(const struct linear_problem *l, struct backward_mem
     }
 }
 
-/* Turns du from the gradient of u into the gradient of x, as the delta rule requires. */
+/* For the delta rule, turns du, which holds the terms of Y without N, into Z, the gradient of x and
+   of the values. Also adds the terms with Z and F to dk and dstate, the gradients of beta, and the
+   terms for the gradients of log decays. */
 static void delta_backward(const struct linear_problem *l, const struct linear_item *item,
                            float *dbeta, int first, struct backward_memory *b)
 {
@@ -302,8 +305,9 @@ static void add_log_decay(const struct linear_problem *l, const struct linear_it
     }
 }
 
-/* Lists what is prefetched while chunk `index` is loaded: the rows of its gradients, and all rows
-   of the chunk before it. If heads share keys, this serves the first of them. */
+/* Lists what is prefetched while chunk `index` is loaded: the rows of its gradients, and the rows
+   of the chunk before it. If query heads share keys, only the rows of the first of these heads are
+   listed. */
 static void backward_ahead(const struct linear_problem *l, const struct linear_item *item,
                            const struct linear_call *call, int index, struct backward_memory *b)
 {

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Lower bound for log decays: its exponential is 0 in single precision, and sums of 64 log decays
-   can be subtracted accurately in double precision. */
+/* Log decays below this bound are raised to it. It is low enough that its exponential is 0 in
+   single precision, and high enough that the difference between two sums of 64 log decays is
+   accurate in double precision. */
 static const double LEAST_LOG = -1e6;
 
 struct linear_problem rapt__linear(const rapt_linear_attention *a)
@@ -231,7 +232,8 @@ void rapt__chunk_load(const struct linear_problem *l, const struct linear_item *
     if (l->a->beta) load_system(l, item, first, c);
 }
 
-/* Solves (I + N B) x = y from the first row to the last, block by block. x holds y on entry. */
+/* Solves (I + N B) x = y from the first row to the last, block by block. Replaces y, which is in
+   c->x, with x. */
 static void solve(const struct linear_problem *l, struct chunk *c)
 {
     const int ld = l->value_ld;

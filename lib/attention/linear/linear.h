@@ -1,10 +1,10 @@
 /* linear.h - linear attention and the delta rule in chunks of rows (rapt/linear_attention.h).
 
    An item is a key head of a sequence with the query heads that share its state. Each item is
-   computed by one member of the team, chunk by chunk (in step.c, row by row). Let s be the scale, S
+   computed by one thread of the team, chunk by chunk (in step.c, row by row). Let s be the scale, S
    the state before a chunk, G[r] the sum of the log decays of rows 0 .. r of the chunk, and D[r][i]
-   = exp(G[r] - G[i]). The rows of a chunk are then (Yang et al. 2024, arXiv 2406.06484 and
-   2412.06464)
+   = exp(G[r] - G[i]). The rows of a chunk are then computed as follows (Yang et al. 2024, arXiv
+   2406.06484 and 2412.06464):
 
        X = V - exp(G) K S - N B X          N = D K K' below the diagonal, B = diag(beta)
        U = B X                             without the delta rule, U = X = V
@@ -40,10 +40,11 @@ struct linear_problem { /* a checked problem, and numbers derived from it */
     int key_ld, value_ld; /* floats per row of keys and values in a chunk, multiples of 16 */
     int key_heads, group; /* query heads per key head */
     float scale;
-    bool far; /* rows are prefetched; set by the caller */
+    bool far; /* true if rows are prefetched; set by the caller */
 };
 struct linear_problem rapt__linear(const rapt_linear_attention *a);
-/* Returns true if `times` times the size of q, k, v and out exceeds the near caches. */
+/* Returns true if q, k, v and out, with their size multiplied by `times`, do not fit in the near
+   caches. */
 bool rapt__linear_far(const struct linear_problem *l, int times);
 
 struct linear_item { /* a key head of a sequence, or a query head */
@@ -91,7 +92,8 @@ struct chunk {
     float *out;              /* [C][value_ld] */
     float *beta;             /* [C] */
     float *start, *end;      /* [C] exp(G), and exp(G[last] - G) */
-    struct rows_ahead ahead; /* rows to prefetch, row by row of `decay` and `weights` */
+    struct rows_ahead ahead; /* rows to prefetch while the rows of `decay` and `weights` are
+                                computed */
 };
 void rapt__chunk_layout(struct arena *arena, const struct linear_problem *l, struct chunk *c);
 /* Adds the rows of the chunk that begins at row `first` of an item to c->ahead, if the item has

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-struct step_memory {    /* memory of a member */
+struct step_memory {    /* memory of a thread */
     float *key, *query; /* [key_width] features */
     float *value, *out; /* [values] */
 };
