@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-struct gradient_memory { /* memory of a member */
+struct gradient_memory { /* memory of a thread */
     struct monotonic_block block;
     struct monotonic_scratch scratch;
     float *alpha;        /* [1 + queries][ld] alignments; row 1 + t is for query t */
@@ -18,7 +18,7 @@ struct gradient_memory { /* memory of a member */
     float *dstop;        /* [MONOTONIC_ROWS][ld] gradients of the energies */
     float *dchunk;       /* [MONOTONIC_ROWS][ld] gradients of the chunk energies */
     float *dalpha;       /* [ld] gradient of the alignment of a query */
-    float *own, *reach;  /* [ld] part of dalpha from the query's own weights; reach of the query */
+    float *own, *reach;  /* [ld] the part of dalpha from the query's own weights; its reach */
 };
 
 static void lay_out_backward(struct arena *part, const void *what, void *to)
@@ -38,7 +38,7 @@ static void lay_out_backward(struct arena *part, const void *what, void *to)
     b->reach = rapt__arena_floats(part, ld, 1);
 }
 
-/* Lays out the memory of all members. Returns the array for the gradients of the offset,
+/* Lays out the memory of all threads. Returns the array for the gradients of the offset,
    [batch][heads]. */
 static double *lay_out_members(struct arena *arena, const struct monotonic_problem *m,
                                int team_size, struct gradient_memory *mine)

@@ -138,7 +138,7 @@ void rapt__monotonic_stops(const struct monotonic_problem *m, const struct monot
 
 /* ---- expectations ---- */
 
-struct expectation_memory { /* memory of a member */
+struct expectation_memory { /* memory of a thread */
     struct monotonic_block block;
     struct monotonic_scratch scratch;
     float *alpha; /* [1 + MONOTONIC_ROWS][ld] alignments of the query before the block and of the

@@ -38,8 +38,8 @@ rapt_status rapt_monotonic_attention_init(rapt_monotonic_attention *a, size_t si
 
 /* ---- checks ---- */
 
-/* Return the number of sequences, and of rows per sequence, to which the strides apply. If starts
-   are given, all rows count as a single sequence. */
+/* Return the number of sequences and the number of rows per sequence to which the strides apply. If
+   starts are given, all rows count as a single sequence. */
 static int query_batches(const struct monotonic_problem *m)
 {
     return m->a->query_starts ? 1 : m->a->batch;

@@ -1,8 +1,8 @@
-/* monotonic.h - monotonic attention (rapt/monotonic_attention.h): expected alignments, their
-   gradients, and hard stops.
+/* monotonic.h - monotonic attention (rapt/monotonic_attention.h): expected alignments and their
+   gradients for training, and the keys at which queries stop in inference.
 
    An item is a key head of a sequence with the query heads that share its keys (in step.c, with one
-   query head). Each item is computed by one member of the team. The alignment of a query depends on
+   query head). Each item is computed by one thread of the team. The alignment of a query depends on
    the alignment of the previous query, so rows are computed in order; only products of queries,
    keys and values are computed in blocks of rows. No recurrence divides by a product of
    probabilities, because such a product may underflow. */
@@ -77,7 +77,7 @@ void rapt__monotonic_energies(const struct monotonic_problem *m, const struct mo
 /* Computes the alignment before the first query: 1 for key 0, and 0 for all others. */
 void rapt__monotonic_begin(int n, float *alpha);
 /* Computes reach and alpha, the probabilities that a query reaches each key and that it stops
-   there, from `before`, the alignment of the previous query. */
+   there. `before` is the alignment of the previous query. */
 void rapt__monotonic_align(const float *stop, const float *keep, const float *before, int n,
                            float *reach, float *alpha);
 /* From the gradient of alpha, computes the gradient of the energies whose sigmoid is `stop`.

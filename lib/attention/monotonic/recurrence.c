@@ -26,10 +26,10 @@ static const double LEAST = 0x1p-100;
 
 enum { PART = 64 }; /* keys whose probabilities are converted at once */
 
-/* Computes 1 - p from `stop`, which holds p, and `keep`, which holds 1 - p rounded to float. The
-   absolute error is about 2^-24 times the smaller of p and 1 - p, so products of thousands of
-   factors near 1 stay accurate. The loop does nothing else, so that the compiler can replace its
-   branch, which is hard to predict, with vector instructions. */
+/* Sets `rest` to 1 - p, given p in `stop` and 1 - p, rounded to float, in `keep`. The absolute
+   error is about 2^-24 times the smaller of p and 1 - p, so products of thousands of factors near 1
+   stay accurate. The loop does nothing else, so that the compiler can replace its branch, which is
+   hard to predict, with vector instructions. */
 static void rest_of(const float *stop, const float *keep, int n, double *rest)
 {
     for (int s = 0; s < n; s++) {

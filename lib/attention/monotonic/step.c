@@ -1,5 +1,5 @@
-/* step.c - hard stops of monotonic attention: the outputs and weights of queries, computed one
-   query at a time. */
+/* step.c - monotonic attention in inference: finds the key at which each query stops, and computes
+   outputs and weights, one query at a time. */
 #include "attention/monotonic/monotonic.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@ size_t rapt__monotonic_step_workspace(const struct monotonic_problem *m, int tea
     return arena.overflow ? 0 : arena.used;
 }
 
-/* Returns the first key, starting with `key`, at which query t stops, or the number of existing
-   keys if it does not stop. */
+/* Returns the first key, starting with `key`, at which query t stops, or the number of valid keys
+   if it does not stop. */
 static int find_stop(const struct monotonic_problem *m, const struct monotonic_item *item,
                      const struct monotonic_call *call, int head, int t, int key)
 {
