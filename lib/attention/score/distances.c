@@ -7,10 +7,10 @@
    The products take about n floats for each row and head. If distances share buckets, products are
    computed only for the buckets, and then copied to the distances; in a row of by_query, the
    products for buckets come after the products for distances. The backward pass sums the gradients
-   of scores in arrays of the same layouts, adds up those of repeated distances and of shared
-   buckets, and multiplies the results by queries, keys or vectors. The gradient of a vector is
-   summed in a fixed order: by head (if heads share it), sequence and row. Vectors that are added to
-   values are in distance_values.c. */
+   of scores in arrays of the same layouts, adds up the sums for repeated distances and for
+   distances that share a bucket, and multiplies the results by queries, keys or vectors. The
+   gradient of a vector is summed in a fixed order: by head (if heads share it), sequence and row.
+   Vectors that are added to values are in distance_values.c. */
 #include "attention/score/score.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static float *gradient_of(const rapt_attention *a, float *x, int h, int width)
 
 /* ---- products and repetitions ---- */
 
-/* Computes one row at a time. Vectors whose factor is 0 are not read. */
+/* Computes the product one row at a time, ignoring vectors whose factor is 0. */
 static void add_rows(const struct distance_product *p)
 {
     for (int r = 0; r < p->rows; r++)

@@ -36,7 +36,7 @@ static void location_keys(const rapt_attention *a, const struct score_block *b)
 }
 
 /* Adds to the gradient of P, sequence by sequence. The gradient of each row is summed by one
-   member. */
+   thread. */
 static void location_learned(struct team *team, const struct score_rows *r, const rapt_gradients *d)
 {
     size_t width = (size_t)rapt__query_width(r->a), positions = (size_t)r->a->parameters.positions;

@@ -3,9 +3,8 @@
 
        c = keys sigmoid(u),   u = z . h,   h = tanh(C q)
 
-   for each query and head. `keys` is the number of existing keys or, with a causal mask, of
-   existing keys up to the query's position, so that the center does not depend on later keys.
-   Backward:
+   for each query and head. `keys` is the number of valid keys or, with a causal mask, of valid keys
+   up to the query's position, so that the center does not depend on later keys. Backward:
 
        du = dc keys s (1 - s), s = sigmoid(u)    dz += sum of du h    d(C q) = du z (1 - h^2)
 

@@ -1,6 +1,7 @@
 /* projection.c - multiplies rows by a score's learned projection matrix, and computes all rows of a
    side from queries or keys. Each element of a product is a chain of fused multiply-adds in the
-   order of the inner index, so the bits of a row do not depend on other rows. */
+   order of the inner index, so the result for a row is bit-identical, whatever other rows are
+   computed with it. */
 #include "attention/score/score.h"
 
 #include <assert.h>
@@ -128,8 +129,8 @@ void rapt__projection_gradient(struct team *team, const struct projection *p,
 
 /* ---- all rows of a side ---- */
 
-/* Computes y for all rows of one side (queries or existing keys) block by block, or adds the
-   gradients of x to the caller's array. */
+/* These functions compute y for all rows of one side (queries or valid keys) block by block, or add
+   the gradients of x to the caller's array. */
 
 int rapt__side_rows(const struct score_rows *r, const struct sequence *b)
 {

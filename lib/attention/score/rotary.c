@@ -5,11 +5,12 @@
        (x, y) -> (x cos - y sin, x sin + y cos),   angle = position base^(-2i / width) for pair i
 
    Backward rotates by the negative angle. Angles are computed in double precision.
-   rapt_rotary_scaling reduces the angles for sequences longer than in training. YaRN also
+   rapt_rotary_scaling reduces the angles for sequences longer than those in training. YaRN also
    multiplies sines and cosines by a factor, forward and backward. */
 #include "attention/score/score.h"
 
-/* Number of rows that a member takes, and number of pairs that it rotates, at a time. */
+/* The number of rows that a thread takes at a time, and the number of pairs that it rotates at a
+   time. */
 enum { BLOCK_ROWS = 16, CHUNK = 64 };
 
 int rapt__rotary_pairs(const rapt_attention *a)

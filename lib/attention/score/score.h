@@ -42,7 +42,7 @@ struct score_side {
     /* returns the projection y = x W' + b; NULL if y is not a projection. d may be NULL if no
        gradients are requested */
     struct projection (*weights)(const rapt_attention *a, const rapt_gradients *d);
-    /* computes y; NULL if y is a projection, or x itself plus any content bias */
+    /* computes y; NULL if y is a projection, or if y is x, plus the content bias if there is one */
     void (*rows)(const rapt_attention *a, const struct score_block *b);
     /* adds the gradient of x to dx; NULL if `rows` is NULL or x is ignored */
     void (*rows_back)(const rapt_attention *a, const struct score_block *b);
@@ -85,14 +85,14 @@ struct distance_fill { /* products of distance vectors with all rows, or their g
     const rapt_attention *a;
     const float *q, *k;       /* the rows of the problem */
     float *packed;            /* workspace of rapt__distance_packed floats */
-    float *space;             /* workspace of a member, rapt__distance_space floats */
+    float *space;             /* workspace of a thread, rapt__distance_space floats */
     float *by_query, *by_key; /* as in struct projected; NULL if not requested */
     float *weights;           /* distance_weights of struct projected, in backward */
 };
 struct score_choice { /* a sequence and a head; a negative number means all */
     int sequence, head;
 };
-/* Return the number of floats in the packed vectors with their biases, and in a member's
+/* Return the number of floats in the packed vectors with their biases, and in a thread's
    workspace. */
 size_t rapt__distance_packed(const rapt_attention *a);
 size_t rapt__distance_space(const rapt_attention *a);
@@ -109,8 +109,8 @@ void rapt__distance_keys(const rapt_attention *a, int h, const float *k, ptrdiff
 /* Packs the vectors and fills by_query and by_key for the given sequences and heads. */
 void rapt__distances_fill(struct team *team, const struct distance_fill *f,
                           struct score_choice only);
-/* Given the gradients of by_query and by_key and the sums of weights in f, all of which it
-   overwrites, adds to the gradients in d->q, d->k and d->distances, except for content_bias. */
+/* Adds to the gradients in d->q, d->k and d->distances, except content_bias. f holds the gradients
+   of by_query and by_key, and the sums of weights by distance; all of them are overwritten. */
 void rapt__distances_backward(struct team *team, const struct distance_fill *f, const float *dout,
                               const rapt_gradients *d);
 
@@ -144,7 +144,7 @@ void rapt__distance_dout(struct team *team, const rapt_attention *a, float *pack
    to all outputs. Overwrites `sums`. */
 void rapt__distance_outputs(struct team *team, const rapt_attention *a, float *sums, float *out);
 
-/* ---- transform.c: from a problem to q' and k', relative biases and centers, and back ---- */
+/* ---- transform.c: computes q', k', biases and centers, and converts their gradients back ---- */
 struct transformed {
     const rapt_attention *a;
     const struct score *score;
@@ -169,7 +169,7 @@ extern const struct score_choice rapt__all_rows;
    other arrays that rapt__transform computes are NULL. */
 struct projected rapt__projected(const rapt_attention *a, const float *q, const float *k);
 void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct transformed *t);
-/* Lays out t and fills it in for the given sequences and heads. All members of a team call it, each
+/* Lays out t and fills it in for the given sequences and heads. All threads of a team call it, each
    with its own t. */
 void rapt__transform(struct team *team, const rapt_attention *a, const float *q, const float *k,
                      struct score_choice only, struct arena *arena, struct transformed *t);
@@ -203,20 +203,20 @@ ptrdiff_t rapt__side_at(const struct score_rows *r, const rapt_stride *s, const 
                         int h, int t);
 
 /* ---- projection.c ---- */
-/* Returns the number of floats in the panels of one head's weights, enough for either form,
-   transposed or not. */
+/* Returns the number of floats to allocate for the panels of one head's weights, which is enough
+   whether they are transposed or not. */
 size_t rapt__projection_panels(int in, int out);
 /* Packs W into panels: unchanged, for computing y, or transposed, for computing the gradient of x.
    Divides the work among the team and ends at a barrier. */
 void rapt__projection_pack(struct team *team, const struct projection *p, bool transposed,
                            float *panels);
-/* Compute a block: y = x W' + b, or dx += dy W, where b->y holds dy. The bits of a row do not
-   depend on other rows. */
+/* Compute a block: y = x W' + b, or dx += dy W, where b->y holds dy. The result for a row is
+   bit-identical, whatever other rows are in the block. */
 void rapt__project(const struct projection *p, const float *panels, const struct score_block *b);
 void rapt__project_backward(const struct projection *p, const float *panels,
                             const struct score_block *b);
 /* Adds dy' x to dweight and the sum of dy to dbias, over all rows in order; r->y holds dy. A row
-   with dy = 0 is skipped, because it may be hidden and its x may contain NaN. */
+   with dy = 0 is skipped, because it may be masked and its x may contain NaN. */
 void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r);
 

@@ -1,5 +1,5 @@
 /* transform_rows.c - projects new rows for a cache. It uses the functions that transform.c uses for
-   whole arrays, so the results have the same bits. */
+   whole arrays, so the results are bit-identical. */
 #include "attention/score/score.h"
 
 struct packed { /* offsets, in floats, of the weights for keys, the weights for centers, the rotary
