@@ -161,7 +161,7 @@ struct arena rapt__arena_over(void *base, size_t bytes, int rank)
     return (struct arena){.base = base, .size = bytes, .raw = true, .rank = rank};
 }
 
-/* Returns the part of member `owner`. Each part is `bytes` bytes long; the first begins `at` bytes
+/* Returns the part of thread `owner`. Each part is `bytes` bytes long; the first begins `at` bytes
    after the base. */
 static struct arena arena_part(const struct arena *arena, size_t at, size_t bytes, int owner)
 {

@@ -122,8 +122,8 @@ rapt_status rapt__budget_end(const struct budget *budget, rapt_status status, ra
 /* ---- memory.c: sorting ---- */
 /* Returns a negative number if a comes before b. */
 typedef int rapt__order(const void *context, const void *a, const void *b);
-/* Sorts items [count] of `size` bytes in place, in O(n log n) steps for every input, without
-   allocating memory. The sort is not stable. */
+/* Sorts `count` items of `size` bytes each in place, in O(count log count) time for every input,
+   without allocating memory. The sort is not stable. */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context);
 
 /* ---- heap: a binary heap (Williams 1964, Algorithm 232) ----
@@ -220,9 +220,9 @@ struct arena {
     bool overflow;       /* a piece did not fit into the memory or size_t; reserve then fails */
     bool raw;            /* the contents of pieces are undefined; reserve does not zero the
                             memory */
-    int rank;            /* the team member that uses this arena; every member lays out the same
-                            memory */
-    int owner;           /* the member that fills raw pieces and writes the red zones */
+    int rank;            /* rank of the thread that uses this arena; all threads of the team lay out
+                            the same memory */
+    int owner;           /* rank of the thread that fills raw pieces and writes the red zones */
     char *last_red_zone; /* end of the last red zone, or NULL */
 };
 /* Take a piece for `count` items of `size` bytes, and one for rows * columns floats. Return NULL if
@@ -242,19 +242,20 @@ void rapt__arena_either(struct arena *arena, const struct arena *other);
 bool rapt__arena_close(struct arena *arena);
 
 /* Returns a workspace: an arena in the caller's memory (aligned to 64 bytes) that a team shares.
-   Every member lays out the same structs and has its own pointers. In debug builds and under
+   Every thread lays out the same structs and has its own pointers. In debug builds and under
    AddressSanitizer the pieces are filled with NaN. */
 struct arena rapt__arena_over(void *base, size_t bytes, int rank);
-/* Lays out `count` equal parts, one per member, by calling layout(part, what, to). The calling
-   member's part is laid out into `mine` and, unless `first` is NULL, the part of member 0 into
+/* Lays out `count` equal parts, one per thread, by calling layout(part, what, to). The calling
+   thread's part is laid out into `mine` and, unless `first` is NULL, the part of thread 0 into
    `first`. */
 typedef void rapt__layout(struct arena *part, const void *what, void *to);
 void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, const void *what,
                        void *mine, void *first);
-/* Enclose the use of a workspace; without red zones they do nothing. All members call `begin`,
-   which is a barrier, after the layout and before the first use of a piece. They call `end` after
-   another barrier, once no member uses the workspace. `end` asserts that the red zones are intact,
-   and is also a barrier. A caller without a team does not call `begin` and passes NULL to `end`. */
+/* Enclose the use of a workspace; without red zones they do nothing. All threads of the team call
+   `begin`, which is a barrier, after the layout and before the first use of a piece. They call
+   `end` after another barrier, once no thread uses the workspace. `end` asserts that the red zones
+   are intact, and is also a barrier. A caller without a team does not call `begin` and passes NULL
+   to `end`. */
 void rapt__workspace_begin(struct team *team);
 void rapt__workspace_end(struct team *team, struct arena *arena);
 
@@ -275,7 +276,8 @@ bool rapt__processor_dots(rapt_isa isa);
 /* Returns true if the processor supports AMX for 8-bit integers (AMX-TILE, AMX-INT8) and the system
    permits this process to use it. */
 bool rapt__processor_tiles(void);
-/* Returns true if in addition the processor supports AMX for bf16 (AMX-BF16). */
+/* Returns true if rapt__processor_tiles does and the processor also supports AMX for bf16
+   (AMX-BF16). */
 bool rapt__processor_tiles_bf16(void);
 /* Returns true if the processor supports RAPT_ISA_AVX512 and AVX512_BF16. */
 bool rapt__processor_bf16(void);
@@ -301,21 +303,21 @@ bool rapt__tiles_collide(ptrdiff_t stride, int rows);
 /* ---- team.c: a thread team, SPMD (single program, multiple data) ----
 
    rapt__team_run opens a parallel region and calls work(team, argument) once on each of its
-   threads, the members of the team. Within the region, all members call each function that takes a
-   team, with the same arguments, and the function divides its loops among them. One loop between
-   two barriers can be divided dynamically: each member takes the next index (rapt__team_take) or
-   part (rapt__team_part). Other loops are divided into equal parts (rapt__team_share). A function
-   without a team does all of its work on the calling thread. Every member passes the same barriers;
-   what one member writes, others may read after the next barrier. Loops are divided so that each
-   result is computed by a single member, in an order that does not depend on the team. The bits of
-   the results therefore depend neither on the number of members nor on which member computes which
-   result.
+   threads. Within the region, all threads of the team call each function that takes a team, with
+   the same arguments, and the function divides its loops among them. One loop between two barriers
+   can be divided dynamically: each thread takes the next index (rapt__team_take) or part
+   (rapt__team_part). Other loops are divided into equal parts (rapt__team_share). A function
+   without a team does all of its work on the calling thread. Every thread passes the same barriers;
+   what one thread writes, the others may read after the next barrier. Loops are divided so that
+   each result is computed by a single thread, in an order that does not depend on the team. The
+   results are therefore bit-identical for any number of threads, no matter which thread computes
+   which result.
 
-   Each member has its own struct team, and only members may call the functions that take one. Any
-   thread may call rapt__team_run and rapt__team_size at any time. */
+   Each thread of a team has its own struct team, and only these threads may call the functions that
+   take one. Any thread may call rapt__team_run and rapt__team_size at any time. */
 struct team_shared;
 struct team {
-    int rank, size; /* this member's number, 0 .. size - 1 */
+    int rank, size; /* this thread's number, 0 .. size - 1, and the number of threads */
     unsigned phase; /* number of barriers passed */
     int spin_limit; /* maximum number of pause instructions at a barrier before sleeping */
     double waiting; /* estimated processor time in seconds spent in barriers */
@@ -323,42 +325,42 @@ struct team {
 };
 typedef void rapt__work(struct team *team, void *argument);
 
-/* Returns the maximum number of members of the team that rapt__team_run creates for `threads`.
+/* Returns the maximum number of threads in the team that rapt__team_run creates for `threads`.
    Workspaces are sized for this number. If `threads` is 0, it is the number that OpenMP would use,
    but at most the number of processors. It is never above 1024. The actual number, team->size, may
    be smaller. For example, it is 1 inside a parallel region, while other programs occupy the
-   processors (crowd.c), or if the stacks of OpenMP's threads are too small. A team has more members
+   processors (crowd.c), or if the stacks of OpenMP's threads are too small. A team has more threads
    than there are processors only if OMP_NUM_THREADS allows it. */
 int rapt__team_size(int threads);
-/* Runs `work` on a team of at most rapt__team_size(threads) members. */
+/* Runs `work` on a team of at most rapt__team_size(threads) threads. */
 void rapt__team_run(int threads, rapt__work *work, void *argument);
 void rapt__team_barrier(struct team *team);
 /* Waits briefly, and longer once `attempt` (0, 1, 2, ...) is large. Called by loops that poll
    memory between barriers. */
 void rapt__team_backoff(int attempt);
 /* Returns the next ticket, counted from 0 after each barrier. Between two barriers, no two calls
-   return the same ticket, even if different members make them. */
+   return the same ticket, no matter which threads make them. */
 int rapt__team_take(struct team *team);
 
 /* Takes the next part [*begin, *end) of n items. Its length is a multiple of `grain`, unless it is
    the last part. Returns false if no part is left. In a team, parts are usually smaller than those
-   of rapt__team_share, so other members can take over the parts of a member that arrives late.
+   of rapt__team_share, so other threads can take over the parts of a thread that arrives late.
    Between two barriers, only one loop may take parts or tickets. */
 bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
-/* Sets [*begin, *end) to this member's part of n items, which may be empty. Parts begin at
+/* Sets [*begin, *end) to this thread's part of n items, which may be empty. Parts begin at
    multiples of `grain`, and their lengths differ by at most one grain. */
 void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
 
 /* ---- crowd.c: decides for team.c whether a team is faster than one thread ----
 
-   A team is slow if other programs occupy the processors of some members, because at every barrier
-   the rest of the team waits for those members.
+   A team is slow if other programs occupy the processors of some of its threads, because at every
+   barrier the others wait for them.
 
    The rate of a call is the processor time that its threads get per second, not counting the time
    spent in barriers. If a team's rate is below 1, one thread may be faster, even if it, too, has to
    share its processor. Calls then try one thread, and the rates are compared. If the rate of one
    thread is higher, calls use one thread for a while before they try a team again. Results do not
-   depend on this, because they have the same bits for any number of threads. */
+   depend on this, because they are bit-identical for any number of threads. */
 struct crowd {
     bool alone;         /* true while calls use one thread */
     double wall, work;  /* seconds that calls have taken since the last decision, and seconds of

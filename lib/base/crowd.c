@@ -84,7 +84,7 @@ double rapt__thread_seconds(void)
 static struct {
     pthread_mutex_t mutex;
     struct crowd crowd;
-    atomic_bool alone; /* crowd.alone */
+    atomic_bool alone; /* copy of crowd.alone, read without the mutex */
 } machine = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 bool rapt__crowded(void)

@@ -180,8 +180,8 @@ rapt_status rapt__budget_end(const struct budget *b, rapt_status status, rapt_me
     if (status != RAPT_NO_MEMORY || !b->exceeded) return status;
     return rapt__fail(
         why, RAPT_BAD_FILE,
-        "reading the file would take more than %zu bytes of memory, 8 times the size of its "
-        "files plus 16 MB: the file is probably damaged or malicious. If it is compressed and you "
-        "trust it, decompress it first",
+        "reading the input would take more than %zu bytes of memory, 8 times its size plus 16 MB: "
+        "a file is probably damaged or malicious. If it is compressed and you trust it, decompress "
+        "it first",
         b->limit);
 }

@@ -38,7 +38,7 @@ double rapt__uniform(uint64_t key, uint64_t index)
 }
 
 /* Returns the sum of twelve uniform numbers minus six, which is approximately normal (the
-   Irwin-Hall distribution). Only additions are needed, so the bits are the same with every C
+   Irwin-Hall distribution). Only additions are needed, so results are bit-identical with every C
    library. The tails end at six standard deviations, which is sufficient for initial values and
    noise. */
 double rapt__normal(uint64_t key, uint64_t index)

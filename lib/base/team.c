@@ -3,10 +3,10 @@
 
    OpenMP provides the threads. The barrier is our own, because a training step passes hundreds of
    barriers. A thread at the barrier spins first and then sleeps on a condition variable. This
-   matters if another program, or another team of this one, occupies the processor of a member that
-   the others wait for. The scheduler gives the processor of a sleeping thread to that member at
-   once. A spinning thread would keep that member in the run queue for milliseconds, and a thread
-   that calls sched_yield would keep it there for a whole time slice. */
+   matters if another program, or another team of this one, occupies the processor of a thread that
+   the others wait for. The scheduler gives the processor of a sleeping thread to the awaited thread
+   at once. A spinning thread would keep the awaited thread in the run queue for milliseconds, and a
+   thread that calls sched_yield would keep it there for a whole time slice. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/base.h"
 
@@ -129,24 +129,24 @@ static size_t stack_left(void)
 }
 #endif
 
-/* The spin limit is the number of pause instructions that a member executes at a barrier before it
+/* The spin limit is the number of pause instructions that a thread executes at a barrier before it
    sleeps. A pause takes 10 to 40 nanoseconds; going to sleep and waking up takes from a few to tens
-   of microseconds. The limit adapts: it is doubled when all members arrive while this one spins,
-   unless it has reached SPIN_LIMIT_MAX, and divided by four when this member has to sleep, unless
-   it would fall below SPIN_LIMIT_MIN. It is 0 if there are more members than processors. */
+   of microseconds. The limit adapts: it is doubled when all threads arrive while this one spins,
+   unless it has reached SPIN_LIMIT_MAX, and divided by four when this thread has to sleep, unless
+   it would fall below SPIN_LIMIT_MIN. It is 0 if there are more threads than processors. */
 enum { MAX_THREADS = 1024, SPIN_LIMIT_MIN = 25, SPIN_LIMIT_FIRST = 400, SPIN_LIMIT_MAX = 4000 };
 static const double PAUSE = 10e-9; /* minimum duration of a pause in seconds */
 
 struct team_shared {
     _Alignas(64) atomic_int tickets[2]; /* tickets of even and odd phases: one is in use, the other
                                            is reset for the next phase */
-    _Alignas(64) atomic_int arrived;    /* number of members at the barrier */
-    _Alignas(64) atomic_uint passed;    /* number of barriers that all members have reached */
-    atomic_int sleepers;                /* number of members that are waiting, or about to wait, for
+    _Alignas(64) atomic_int arrived;    /* number of threads at the barrier */
+    _Alignas(64) atomic_uint passed;    /* number of barriers that all threads have reached */
+    atomic_int sleepers;                /* number of threads that are waiting, or about to wait, for
                                            the condition */
-    int spin_limit;                     /* initial limit of every member */
-    fp_modes modes;                     /* modes of the calling thread, which the members adopt */
-    atomic_llong work;                  /* processor time of the members in nanoseconds, excluding
+    int spin_limit;                     /* initial limit of every thread */
+    fp_modes modes;                     /* modes of the calling thread, which the others adopt */
+    atomic_llong work;                  /* processor time of the threads in nanoseconds, excluding
                                            `waiting` */
     pthread_mutex_t mutex;
     pthread_cond_t condition; /* broadcast after `passed` has changed */
@@ -177,9 +177,9 @@ static int ask_for(int threads, int capacity)
     return rapt__min(size, rapt__max(wanted, capacity));
 }
 
-/* STACK_NEEDED is the number of bytes of stack that a thread must have left. Members use at
-   most 71 KB, of which bf16_gemm in kernel/bf16_gemm.c takes 69 KB. OMP_STACKSIZE applies to the
-   whole process, so the stack of OpenMP's threads is checked once, on one thread. */
+/* STACK_NEEDED is the number of bytes of stack that a thread must have left. Each thread of a team
+   uses at most 71 KB, of which bf16_gemm in kernel/bf16_gemm.c takes 69 KB. OMP_STACKSIZE applies
+   to the whole process, so the stack of OpenMP's threads is checked once, on one thread. */
 enum { STACK_NEEDED = 74 << 10 };
 enum { STACK_UNKNOWN, STACK_ENOUGH, STACK_SMALL };
 static atomic_int workers_stack;
@@ -200,7 +200,7 @@ static bool workers_have_stack(void)
     return atomic_load_explicit(&workers_stack, memory_order_relaxed) != STACK_SMALL;
 }
 
-/* Spins up to the member's limit. Returns true if all members arrive in that time. */
+/* Spins up to the thread's limit. Returns true if all threads arrive in that time. */
 static bool spin(struct team *team, unsigned phase)
 {
     for (int i = 0; i < team->spin_limit; i++) {
@@ -216,11 +216,11 @@ static bool spin(struct team *team, unsigned phase)
     return false;
 }
 
-/* No wake-up is lost. The sleeper increments `sleepers`, then reads `passed`; the last member to
+/* No wake-up is lost. The sleeper increments `sleepers`, then reads `passed`; the last thread to
    arrive writes `passed`, then reads `sleepers`. All four are sequentially consistent, so at least
    one of the two reads what the other wrote. (The write is an exchange because emulators of arm64
    on x86 let a load overtake a plain store.) The sleeper holds the mutex from its read until it
-   waits for the condition. The last member locks the mutex once before it broadcasts, so the
+   waits for the condition. The last thread locks the mutex once before it broadcasts, so the
    broadcast cannot fall in between. */
 static void sleep_through(struct team *team, unsigned phase)
 {
@@ -347,7 +347,7 @@ void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *b
     team_part((size_t)team->rank, (size_t)team->size, n, grain, begin, end);
 }
 
-enum { PARTS = 4 }; /* parts per member if there are enough grains */
+enum { PARTS = 4 }; /* parts per thread if there are enough grains */
 
 bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* ---- decimal: converts floats to decimal text and back. Writing rounds a float to the fewest
-   digits (at most 9) that read back as the same bits. Reading returns the nearest float, ties to
+   digits (at most 9) that read back as the same float. Reading returns the nearest float, ties to
    even. Everything that affects results is computed with integers, so the locale, rounding mode and
    flush-to-zero of the host do not matter. ---- */
 

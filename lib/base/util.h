@@ -6,7 +6,7 @@
 #include <float.h>
 #include <stddef.h>
 
-/* Each operation on floats must round to float, or the bits would depend on the compiler. */
+/* Each operation on floats must round to float, or results would depend on the compiler. */
 _Static_assert(
     FLT_EVAL_METHOD == 0,
     "float arithmetic has excess precision: with gcc, use -fexcess-precision=fast for s390 "
@@ -49,8 +49,8 @@ static inline size_t rapt__round_up_size(size_t n, size_t part)
     return rapt__ceil_div_size(n, part) * part;
 }
 
-/* ---- numbers.c: elementary functions of doubles. With SLEEF they return the same bits on every
-   machine. Any thread may call them. ---- */
+/* ---- numbers.c: elementary functions of doubles. With SLEEF, their results are bit-identical on
+   every machine. Any thread may call them. ---- */
 void rapt__sincos(double x, double *sine, double *cosine);
 double rapt__exp(double x);
 double rapt__log(double x);

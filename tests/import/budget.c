@@ -363,9 +363,9 @@ static const struct {
     const char *ending;
     const char *reason; /* in the message; NULL: any */
 } rows[] = {
-    {"npz, model.yml", settings_of_npz, open_model, "", "8 times the size of its files plus 16 MB"},
-    {"npz, unused", unused_tensor, open_model, "", "8 times the size of its files plus 16 MB"},
-    {"npz, Wemb", tall_table, open_model, "", "8 times the size of its files plus 16 MB"},
+    {"npz, model.yml", settings_of_npz, open_model, "", "8 times its size plus 16 MB"},
+    {"npz, unused", unused_tensor, open_model, "", "8 times its size plus 16 MB"},
+    {"npz, Wemb", tall_table, open_model, "", "8 times its size plus 16 MB"},
     {"torch, zip", packed_pickle, open_model, "", NULL},
     {"torch, legacy", plain_pickle, open_model, "", NULL},
     {"yaml, keys", yaml_keys, open_model, "", NULL},
@@ -378,7 +378,7 @@ static const struct {
     {"gzip", gzip, open_model, ".bin.gz", NULL},
     {"gzip, pieces", gzip, open_pieces, ".spm.gz", NULL},
     {"gzip, shortlist", gzip, open_shortlist, ".txt.gz", NULL},
-    {"pieces", long_piece, open_pieces, ".spm", "8 times the size of its files plus 16 MB"},
+    {"pieces", long_piece, open_pieces, ".spm", "8 times its size plus 16 MB"},
 };
 
 static void check(const char *folder, int n)
