@@ -14,8 +14,8 @@
 
    Vaswani et al. 2017, "Attention is all you need", sections 3.4 (the scale) and 3.5 (P); Devlin et
    al. 2019 (T). E [vocab][width] is in panels: element j of token t is at (t/16) 16 width + 16 j +
-   t%16. The backward pass divides the columns among the members, so each element of a table is
-   updated by one member, in the order of the rows. */
+   t%16. The backward pass divides the columns among the threads, so each element of a table is
+   updated by one thread, in the order of the rows. */
 
 /* Returns the offset in the table of the first element of a token's row. */
 static ptrdiff_t table_row(const struct embedding *e, int32_t token)

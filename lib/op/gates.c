@@ -146,7 +146,7 @@ void rapt__log_sigmoid_backward(const struct exec_context *c, const float *z, co
 
 /* ---- recurrent: the simpler simple recurrent unit (SSRU) over ragged sequences, forward and
    backward (Kim et al. 2019, section 3.1). Columns do not interact, so the columns of all sequences
-   are divided among the members in whole vectors. ---- */
+   are divided among the threads in whole vectors. ---- */
 
 /* Columns [first, first + count) of one sequence. */
 struct strip {

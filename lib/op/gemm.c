@@ -64,12 +64,12 @@ bool rapt__gemm_packs(const struct gemm *g)
             rapt__rows_collide(g->b_row, rapt__min(g->depth, GEMM_DEPTH)));
 }
 
-/* Returns true if L1 cannot keep the lines of a that tiles read repeatedly, because strides that
-   are multiples of many lines map the lines to only a few sets. In two cases L2 compensates for
-   this. In the first, tiles read whole lines of rows (a_step 1), and a unit's rows span at most
-   half of L2. In the second, each step reads a separate line, these lines stay in L2, and b is
-   packed, so that it does not occupy the same sets. If lines that L2 evicts must be read from a
-   distant L3 cache, the second case does not apply, and any large a_step counts as a collision. */
+/* Returns true if L1 cannot keep the lines of a that tiles read repeatedly, because a stride that
+   is a multiple of 16 lines maps them to only a few sets. In two cases L2 compensates for this. In
+   the first, tiles read whole lines of rows (a_step 1), and a unit's rows span at most half of L2.
+   In the second, each step reads a separate line, these lines stay in L2, and b is packed, so that
+   it does not occupy the same sets. If lines that L2 evicts must be read from a distant L3 cache,
+   the second case does not apply, and any large a_step counts as a collision. */
 static bool collides(const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
@@ -129,7 +129,7 @@ int rapt__gemm_even_panels(int members, int row_parts, int panels, int max)
 }
 
 /* Units have at most GEMM_UNIT_ROWS rows and max_panels() panels. In a team they have fewer panels
-   (but at least FEW_PANELS, if c has that many) if members would otherwise get fewer than four
+   (but at least FEW_PANELS, if c has that many) if threads would otherwise get fewer than four
    units, or unequal shares. */
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns)

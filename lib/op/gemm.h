@@ -1,5 +1,5 @@
 /* gemm.h - the matrix products of linear.c: c = a b, computed by a team, with b in one of three
-   forms. */
+   layouts. */
 #ifndef RAPT_LIB_OP_GEMM_H
 #define RAPT_LIB_OP_GEMM_H
 
@@ -41,7 +41,7 @@ void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
 bool rapt__gemm_openblas_serves(const struct gemm *g);
 
 /* Applies the activation of g, if there is one, to the finished block [rows][columns] at c, which
-   is within g->c. Called by one member. */
+   is within g->c. Does all of its work on the calling thread. */
 void rapt__gemm_activate(const struct exec_context *exec, const struct gemm *g, const float *c,
                          int rows, int columns);
 
@@ -50,7 +50,7 @@ enum {
     GEMM_UNIT_ROWS = 52,   /* maximum number of rows in a unit */
     GEMM_FEW_ROWS = 16,    /* if a has fewer rows, it is read in place, over the whole depth */
     GEMM_DEPTH = 512,      /* depth of a block */
-    GEMM_COPY_DEPTH = 256, /* depth of a copy of a, which takes 52 KB of a member's stack */
+    GEMM_COPY_DEPTH = 256, /* depth of a copy of a, which takes 52 KB of a thread's stack */
 };
 
 /* How a unit reads a: in place, from a copy, or from a copy packed tile by tile. */
@@ -66,11 +66,11 @@ struct gemm_partition {
 
 bool rapt__gemm_packs(const struct gemm *g); /* returns true if b is packed block by block */
 /* Returns the number of panels per unit, among max, max - 2, ... down to 4, that minimizes the work
-   of the busiest member. max must be at least 4. */
+   of the busiest thread. max must be at least 4. */
 int rapt__gemm_even_panels(int members, int row_parts, int panels, int max);
 /* Divides a product of `rows` rows and `panels` panels, in which the rows of a are packed or
    quantized. Units have 4 to max_panels panels, where a max_panels below 8 counts as 8. In a team,
-   each member gets several units if possible, and members get nearly equal shares. */
+   each thread gets several units if possible, and the threads get nearly equal shares. */
 struct gemm_partition rapt__gemm_units(int members, int rows, int panels, int max_panels);
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns);

@@ -1,10 +1,10 @@
 /* gemm_bf16.c - c = a b, computed by a team with both factors rounded to bf16 (kernel/bf16.h).
 
    b is rounded and packed block by block into exec->pack, as in gemm_builtin.c: while one half is
-   being multiplied, the other is filled with the next block. Members claim units of rows and panels
+   being multiplied, the other is filled with the next block. Threads claim units of rows and panels
    by ticket; the kernel rounds and packs the rows of a for each unit. All blocks except possibly
    the last one have an even depth. Blocks are added to the sums in order, so the division does not
-   affect the bits. */
+   affect the results. */
 #include "kernel/bf16.h"
 #include "op/gemm.h"
 

@@ -1,12 +1,12 @@
 /* gemm_builtin.c - c = a b, computed by a team with the kernels in lib/kernel/gemm.c.
 
-   c is divided into units of a few rows and a few panels of columns, which members claim by ticket.
-   Within a unit the depth is divided into blocks, which are added to the sums in order. The
+   c is divided into units of a few rows and a few panels of columns, that the threads claim by
+   ticket. Within a unit the depth is divided into blocks, which are added to the sums in order. The
    division depends on the machine and the team, but never changes the order of k, so it does not
-   affect the bits. If b must be packed (rapt__gemm_packs), the team packs it block by block: while
-   one half of exec->pack is being multiplied, the other is filled with the next block, at the cost
-   of one barrier per block. Otherwise b is read in place. Goto and van de Geijn 2008, "Anatomy of
-   high-performance matrix multiplication". */
+   affect the results. If b must be packed (rapt__gemm_packs), the team packs it block by block:
+   while one half of exec->pack is being multiplied, the other is filled with the next block, at the
+   cost of one barrier per block. Otherwise b is read in place. Goto and van de Geijn 2008, "Anatomy
+   of high-performance matrix multiplication". */
 #include "op/gemm.h"
 
 #include <string.h>

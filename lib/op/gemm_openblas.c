@@ -5,11 +5,11 @@
    then stays loaded. Loading it takes hundreds of megabytes of address space, and OpenBLAS hangs if
    less is available.
 
-   Each member calls OpenBLAS for parts of c. The size of a part depends only on the shape of the
-   product, so the bits depend neither on the size of the team nor on the host's settings. OpenBLAS
-   must not start threads of its own. Its serial build never starts any. Its OpenMP build starts
-   none if the calling thread's OpenMP thread count is 1; each call sets this count. Its pthreads
-   build would start some, so it is rejected.
+   Each thread of the team calls OpenBLAS for parts of c. The size of a part depends only on the
+   shape of the product, so the results depend neither on the size of the team nor on the host's
+   settings. OpenBLAS must not start threads of its own. Its serial build never starts any. Its
+   OpenMP build starts none if the calling thread's OpenMP thread count is 1; each call sets this
+   count. Its pthreads build would start some, so it is rejected.
 
    OpenBLAS cannot read weights in panels, so they are first copied to row-major order in the pack
    buffer, block by block. Gradients of weights are computed there in row-major order and then added
@@ -44,7 +44,7 @@ typedef void cblas_sgemm_fn(enum cblas_order order, enum cblas_transpose left,
 typedef int get_parallel_fn(void);
 enum { PARALLEL_PTHREADS = 1 }; /* result of openblas_get_parallel */
 
-/* sgemm is NULL until OpenBLAS is loaded, and then does not change. */
+/* sgemm is NULL until OpenBLAS is loaded, and does not change after that. */
 static struct {
     pthread_mutex_t mutex;
     _Atomic(cblas_sgemm_fn *) sgemm;
@@ -272,7 +272,8 @@ void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g)
 #else
 rapt_status rapt__openblas_load(rapt_message *why)
 {
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "this library was built without OpenBLAS");
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "this library was built without OpenBLAS or without OpenMP");
 }
 
 bool rapt__gemm_openblas_serves(const struct gemm *g)

@@ -10,7 +10,7 @@
    As many rows of x as fit are quantized into the buffer `pack` and then multiplied. y is divided
    into units as in gemm_builtin.c. A unit is computed over the whole depth: the kernel scales sums
    and adds the bias, and the activation is applied while the results are in the cache. Each row is
-   quantized separately, and sums are exact, so the division does not affect the bits. ---- */
+   quantized separately, and sums are exact, so the division does not affect the results. ---- */
 
 enum { TERMS = 2 };
 

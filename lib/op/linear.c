@@ -101,7 +101,7 @@ void rapt__linear_backward_input(const struct exec_context *c, const struct line
                                  .add = add});
 }
 
-enum { BIAS_GRAIN = 4 * LANES }; /* each member takes a multiple of this number of columns of dy */
+enum { BIAS_GRAIN = 4 * LANES }; /* each thread takes a multiple of this number of columns of dy */
 
 /* Adds the sum of dy over rows to dbias. No barrier is needed, because the product that follows
    neither reads nor writes dbias. */

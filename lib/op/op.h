@@ -1,9 +1,9 @@
 /* op.h - interface of lib/op: operations on whole arrays by a team, forward and backward.
 
-   Unless noted otherwise, all members of a team call each function that takes an exec_context, with
+   Unless noted otherwise, all threads of a team call each function that takes an exec_context, with
    the same arguments (lib/base/base.h). The function divides its work among them and ends at a
-   barrier, so all members can read the results. Each output element is computed by one member, as a
-   sum in an order that depends only on shapes, so results have the same bits for any number of
+   barrier, so all threads can read the results. Each output element is computed by one thread, as a
+   sum in an order that depends only on shapes, so results are bit-identical for any number of
    threads. Only rapt__openblas_load allocates memory.
 
    Weight matrices W [out][in] are in panels (lib/kernel/kernel.h); other matrices are row-major. A
@@ -14,7 +14,7 @@
 #include "base/base.h"
 #include "kernel/kernel.h"
 
-/* The execution context of one member of a team. */
+/* The execution context of one thread of a team. */
 struct exec_context {
     struct team *team;
     const struct kernels *kernels;
@@ -24,7 +24,8 @@ struct exec_context {
     const struct observer *observer; /* observes the inputs of layers; may be NULL */
 };
 enum { PACK_FLOATS = 1 << 19 };
-/* Minimum number of columns per part when a loop over rows is divided among members by columns. */
+/* Number of columns per grain (rapt__team_part) when threads divide an array by columns instead of
+   by rows. */
 enum { WIDE = 4 * LANES };
 
 struct linear; /* declared below */
@@ -42,8 +43,8 @@ struct products {
     /* If true, OpenBLAS computes every product that is large enough. If false, it computes only the
        large products that are marked in shapes. */
     bool all;
-    bool bf16;  /* every product of floats is computed in bf16 (kernel/bf16.h), and none by
-                   OpenBLAS */
+    bool bf16;  /* products whose weights are floats or bf16 are computed in bf16 (kernel/bf16.h),
+                   and no product by OpenBLAS */
     bool tiles; /* if bf16 is true, sums are of the kind BF16_TILES instead of BF16_STEPS */
     /* Workspace as large as the largest x. Not NULL if the forward pass was computed in 8-bit
        arithmetic: gradients of weights are then computed with rows of x rounded as in the forward
@@ -68,7 +69,7 @@ void rapt__products_measure(const struct exec_context *c, struct products *p,
 /* Observes the inputs of layers in the forward pass, for calibration. */
 struct observer {
     /* Receives the layer, or a part of one, and the largest magnitude in its input x [rows][in], or
-       infinity if an element is infinite or NaN. Member 0 calls this function before the product is
+       infinity if an element is infinite or NaN. Thread 0 calls this function before the product is
        computed, unless x has no rows. */
     void (*see)(void *user, const struct linear *l, float largest);
     void *user;
@@ -407,7 +408,7 @@ void rapt__pool_backward(const struct exec_context *c, const struct pool *p, con
 /* ---- training.c: logits = x W' + b, softmax cross-entropy with label smoothing ----
 
    A fraction `smoothing` of the probability of the label is spread over all tokens (Szegedy et al.
-   2016, section 7). labels is [rows]; rows with a negative label are ignored. Member 0 adds the
+   2016, section 7). labels is [rows]; rows with a negative label are ignored. Thread 0 adds the
    results to *sums. If dx is NULL, only the loss is computed. Otherwise dx [rows][in] is set to the
    gradient of the summed loss, and the gradients of W and b are added to dweight and to dbias,
    which may be NULL. */
@@ -425,7 +426,7 @@ void rapt__loss(const struct exec_context *c, const struct linear *l, const floa
                 float *dweight, float *dbias, float *workspace);
 
 /* ---- training.c: Adam ---- */
-/* Computes *sum, the sum of squares of n floats; member 0 writes it. partial is workspace of
+/* Computes *sum, the sum of squares of n floats; thread 0 writes it. partial is workspace of
    rapt__square_partial(n) doubles. */
 size_t rapt__square_partial(size_t n);
 void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, double *partial,
