@@ -198,7 +198,7 @@ static void activate_backward(enum activation kind, const float *x, const float 
     }
 }
 
-/* ---- gated: y = activation(x) gate   Shazeer 2020, "GLU variants improve Transformer" ---- */
+/* ---- gated: y = activation(x) gate (Shazeer 2020, "GLU variants improve Transformer") ---- */
 
 static inline vf value_16(enum activation kind, vf x)
 {

@@ -1,7 +1,7 @@
-/* ahead.h - prefetches rows that will be read soon, a few at a time: those of the next attention
-   head with each register tile of the current head, or those of the next chunk of linear attention
-   while a chunk is loaded. This made attention with 256 heads and 32 or 64 tokens per sequence 1.15
-   to 1.62 times as fast, while prefetching all rows at once gained little (Zen 3). */
+/* ahead.h - prefetches rows that will be read soon, a few at a time: rows of the next attention
+   head with each register tile of the current one, or rows of the next chunk of linear attention
+   while the current one is loaded. This made attention with 256 heads and 32 or 64 tokens per
+   sequence 1.15 to 1.62 times as fast, while prefetching all rows at once gained little (Zen 3). */
 #ifndef RAPT_LIB_AHEAD_H
 #define RAPT_LIB_AHEAD_H
 

@@ -1,7 +1,7 @@
 /* bf16.h - interface of the kernels that multiply bf16 numbers. There are two kinds of sums: those
    of the instruction vdpbf16ps and those of AMX's tdpbf16ps. For each kind, one table of kernels
    uses the instruction, and the others, one for each instruction set, emulate it. All tables of a
-   kind give the same bits.
+   kind give bit-identical results.
 
    ARITHMETIC. A bf16 number is the upper half of a float. Both factors are rounded to bf16, to
    nearest, ties to even, and denormals become zeros with the same sign. A sum c of products of a
@@ -29,7 +29,7 @@
    - If an operand is NaN, the result is the first NaN among a, b and c, made quiet. The result of
      an invalid operation, such as infinity times zero, is the NaN 0xffc00000.
 
-   The order of steps is fixed, so the bits do not depend on the number of threads or on how a
+   The order of steps is fixed, so results do not depend on the number of threads or on how a
    product is divided, as long as parts begin where bf16_block permits it. The emulation works only
    in the default rounding mode, to nearest.
 
@@ -62,9 +62,10 @@ struct bf16_block {
     float *c; /* c[r][n] is at c[r*c_row + (n/16)*c_panel + n%16] */
     ptrdiff_t c_row, c_panel;
     const float *bias; /* [columns]: start = bias[n]; NULL means start = 0 */
-    bool add;          /* start = c[r][n] instead; bias must be NULL */
+    bool add;          /* if true, start = c[r][n], and bias must be NULL */
 };
 
+/* Variants of the kernels. */
 enum bf16_form {
     BF16_EMULATED, /* runs on any machine */
     BF16_AVX512,   /* 512-bit vdpbf16ps */
@@ -81,7 +82,8 @@ struct bf16_kernels {
     void (*pack)(const float *x, ptrdiff_t ld, int columns, int depth, uint32_t *panel);
 };
 
-/* Rounds to bf16 as defined above. Branch-free, so that compilers can vectorize loops. */
+/* Rounds to bf16 as defined above. The conditions compile to selects, so loops can be
+   vectorized. */
 static inline uint32_t bf16_round(float x)
 {
     uint32_t bits = half_bits_of(x), size = bits & 0x7fffffff;
@@ -91,8 +93,8 @@ static inline uint32_t bf16_round(float x)
 }
 
 /* ---- choose.c ---- */
-/* Returns the kernels of the best form for this instruction set and kind of sums, or NULL if this
-   build has no kernels for it or this machine does not support it. */
+/* Returns the fastest kernels for this instruction set and kind of sums, or NULL if this build has
+   no kernels for the instruction set or this machine does not support it. */
 const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa, enum bf16_sums sums);
 /* Returns the kernels that emulate vdpbf16ps or tdpbf16ps with this instruction set, or NULL if
    this build lacks them or this machine cannot run them. */

@@ -1,5 +1,5 @@
-/* bf16_amx.h - implements the operations of kernel/tiles.h with AMX instructions, including the
-   product of pairs of bf16 numbers. */
+/* bf16_amx.h - implements the operations of kernel/tiles.h, except tile_product, with AMX
+   instructions. */
 #if !defined(__AMX_BF16__) && !defined(__AMXBF16__) /* clang 14 defines the second */
 #error "compile with -mamx-tile -mamx-bf16"
 #endif

@@ -35,7 +35,7 @@ static inline vm vp_tiny(vf sum)
     vf size = vf_abs(sum);
     return vm_and(vf_less(vf_zero(), size), vf_less(size, vf_splat(0x1.000002p-126f)));
 }
-/* Rounds only once, even in the scalar form, where vf_fma may round twice. */
+/* Computes a b + c with a single rounding, even in plain C, where vf_fma may round twice. */
 static inline vf vp_fma(vf a, vf b, vf c)
 {
     float x[LANES], y[LANES], z[LANES];

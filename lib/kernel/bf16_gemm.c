@@ -1,24 +1,24 @@
 /* bf16_gemm.c - the product of bf16 matrices, as defined in bf16.h. Rows of a are rounded and
-   packed in groups, and each group is multiplied by the packed panels of b. Each form implements
-   these operations in the file named by RAPT_BF16_HEADER:
+   packed in groups, and each group is multiplied by the packed panels of b. Each variant (enum
+   bf16_form) except AMX implements these operations in the file named by RAPT_BF16_HEADER:
 
      vp                      sixteen pairs
      vp_load(p) vp_splat(p)  loads sixteen pairs; repeats one pair sixteen times
      vp_step(&x,&y,a,b,&c)   adds the products of the odd elements to y, then those of the even ones
-                             to x, which is the same sum in BF16_STEPS
+                             to x; with BF16_STEPS, x and y are the same sum
      vp_check                records whether all steps of a tile were exact
      vp_check_none()         its initial value
      vp_check_sum(&c,sum)    records a sum that vp_step did not compute
-     vp_check_end(&c,sum)    records the end of a sum
+     vp_check_end(&c,sum)    records a finished sum
      vp_check_failed(&c)     true if the tile has to be computed again, step by step
      VP_FORM, VP_SUMS        the enum bf16_form and the enum bf16_sums
      VP_ROWS, VP_MAX_PANELS  the register tile
      VP_GROUP                maximum number of rows in a group, a multiple of VP_ROWS, at most 16
 
-   This file is compiled once per form, and twice for emulations, which define VP_SUMS as the macro
-   RAPT_BF16_SUMS. The build also defines RAPT_BF16 (such as avx512bf16), RAPT_SIMD_HEADER (such as
-   "simd_avx512.h") and RAPT_BF16_HEADER (such as "kernel/bf16_avx512.h"). The table at the end is
-   its only global symbol. */
+   This file is compiled once for vdpbf16ps and, for each instruction set, twice for the emulation:
+   once per kind of sums, which is then named by RAPT_BF16_SUMS. The build also defines RAPT_BF16
+   (such as avx512bf16), RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_BF16_HEADER (such as
+   "kernel/bf16_avx512.h"). The table at the end is its only global symbol. */
 #include "kernel/bf16.h"
 #include "kernel/simd.h"
 

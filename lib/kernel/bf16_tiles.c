@@ -7,7 +7,7 @@
    tiles, whose last slice is padded with zeros.
 
    Rows are divided as tile_blocks.c describes. The instruction adds a slice to its tile of sums, so
-   these tiles first receive the starts of the sums.
+   these tiles first receive the start values of the sums.
 
    The build defines RAPT_BF16 (such as amx), RAPT_SIMD_HEADER (such as "simd_avx512.h") and
    RAPT_TILES_HEADER (such as "kernel/bf16_amx.h"). The table at the end is the only global
@@ -91,8 +91,8 @@ static inline __attribute__((always_inline)) void tiles_product(int c, int a, in
 
 #include "tile_blocks.c"
 
-/* Loads the starts of the sums of a panel and of the rows of the block from `down` on into a tile.
-   A partial panel is first copied to the buffer of the tile. */
+/* Loads the start values of a tile of sums, which covers one panel and the rows of the block from
+   `down` on. Those of a partial panel are first copied to the buffer of the tile. */
 static inline __attribute__((always_inline)) void tiles_start(int tile, tiles_block *t, int down,
                                                               int panel)
 {
@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) void tiles_start(int tile, tiles_bl
         tile_load(tile, sums, TILE_BYTES);
     } else if (g->bias) {
         vf_store(sums, vf_load_partial(g->bias + column, (size_t)left, 0));
-        tile_load(tile, sums, 0); /* the same in all rows */
+        tile_load(tile, sums, 0); /* distance 0: all rows start with the bias */
     } else {
         tile_zero(tile);
     }

@@ -80,12 +80,12 @@ const char *rapt_isa_name(rapt_isa isa)
 extern const struct int8_kernels rapt__int8_scalar, rapt__int8_neon, rapt__int8_neondot,
     rapt__int8_avx2, rapt__int8_avxvnni, rapt__int8_avx512vnni, rapt__int8_amx;
 
-/* Extensions that a form needs in addition to its instruction set: none, dot products of bytes, or
-   dot products and tiles. */
+/* Extensions that a variant needs in addition to its instruction set: none, dot products of bytes,
+   or dot products and tiles. */
 enum needs { NOTHING, DOTS, TILES };
 
 static const struct int8_table {
-    rapt_isa isa; /* the instruction set that the form belongs to */
+    rapt_isa isa; /* the instruction set that the variant belongs to */
     enum needs needs;
     const struct int8_kernels *kernels;
 } int8_tables[] = {/* best first */
@@ -168,7 +168,7 @@ static const struct bf16_kernels *const bf16_emulations[ISAS][BF16_KINDS] = {
 #endif
 };
 
-/* The kernels that use these instructions, or NULL if this build does not contain them. */
+/* The kernels that use vdpbf16ps and tdpbf16ps, or NULL if this build does not contain them. */
 static const struct bf16_kernels *const bf16_native[BF16_KINDS] = {
 #ifdef RAPT_HAVE_AVX512BF16
     [BF16_STEPS] = &rapt__bf16_avx512bf16,
@@ -187,7 +187,7 @@ const struct bf16_kernels *rapt__bf16_emulation(rapt_isa isa, enum bf16_sums sum
     return (unsigned)isa < ISAS && rapt__processor_has(isa) ? bf16_emulations[isa][sums] : NULL;
 }
 
-/* Returns true if this machine has the instruction of this kind. */
+/* Returns true if this machine has the instruction for this kind of sums. */
 static bool bf16_runs(enum bf16_sums sums)
 {
     return sums == BF16_TILES ? rapt__processor_tiles_bf16() : rapt__processor_bf16();

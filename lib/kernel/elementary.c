@@ -27,8 +27,9 @@ static void tanh_row(float *x, size_t n)
 
      sines[i], cosines[i] = sin, cos(position frequencies[i]),  i < n ---- */
 
-/* Computes the sines and cosines of ANGLE_LANES doubles. With SLEEF, all variants give the same
-   bits as rapt__sincos, because the cinz functions use no fused multiply-add on any processor. */
+/* Computes the sines and cosines of ANGLE_LANES doubles. With SLEEF, the results of all variants
+   are bit-identical to those of rapt__sincos, because the cinz functions use no fused multiply-add
+   on any processor. */
 #if defined(RAPT_HAVE_SLEEF) && defined(__AVX512DQ__)
 enum { ANGLE_LANES = 8 };
 static inline void sincos_lanes(const double *angle, double *sine, double *cosine)

@@ -5,14 +5,14 @@
        o' = o e^(m-m') + sum_s e^(x[s]-m') v[s]          out = o / l,  lse = m + log l
 
    over blocks of 128 keys (Milakov and Gimelshein 2018, "Online normalizer calculation for
-   softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). The bits of a row
-   do not depend on other rows: blocks begin at multiples of 128 no matter which keys are visible,
-   q.k is computed as chains of fmas in the order of the elements (flash_panels.c), the sum of a
-   block is a chain of fmas in the order of the keys, and l is sixteen sums, one per lane. A hidden
-   key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its value
-   is infinite or NaN, so only panels with such values are summed row by row, without the hidden
-   keys. A sink is one more key, with value 0, and is added to m and l at the end. Sigmoids use the
-   same blocks, but m and l serve only to detect fully masked rows. */
+   softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). The results of a
+   row do not depend on other rows: blocks begin at multiples of 128 no matter which keys are
+   visible, q.k is computed as chains of fmas in the order of the elements (flash_panels.c), the sum
+   of a block is a chain of fmas in the order of the keys, and l is sixteen sums, one per lane. A
+   hidden key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its
+   value is infinite or NaN, so only panels with such values are summed row by row, without the
+   hidden keys. A sink is one more key, with value 0, and is added to m and l at the end. Sigmoids
+   use the same blocks, but m and l serve only to detect fully masked rows. */
 #include "kernel/flash.h"
 
 #include <assert.h>

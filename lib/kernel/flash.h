@@ -3,7 +3,8 @@
 
    Unless noted otherwise, keys are stored in panels of 16, [keys / 16][key width][16], so one
    vector holds sixteen scores, and values are stored as rows padded to whole vectors, [keys][padded
-   value width]. Lanes past the last key may contain anything, because no row sees them. */
+   value width]. Lanes past the last key may contain anything, because they are masked in every
+   row. */
 #ifndef RAPT_LIB_FLASH_H
 #define RAPT_LIB_FLASH_H
 
@@ -32,8 +33,8 @@ static inline int rapt__padded(int width)
 /* A scale is split into two factors. Queries are multiplied by a power of two with the sign of the
    scale, and their dot products with keys are multiplied by the remaining factor. The power is the
    largest that exceeds neither |scale| nor 1, so dot products overflow only if scaled scores would.
-   (If the scale is denormal, the power is the smallest normal number.) The results have the same
-   bits as if the whole scale were applied afterwards, unless numbers become denormal or
+   (If the scale is denormal, the power is the smallest normal number.) The results are
+   bit-identical to those of applying the whole scale afterwards, unless numbers become denormal or
    overflow. */
 static inline float rapt__query_factor(float scale)
 {
@@ -53,8 +54,8 @@ static inline float rapt__score_factor(float scale)
 enum attend_kind {
     ATTEND_NOTHING, /* the normalizer cannot be computed in tiles */
     ATTEND_SOFTMAX, /* e^x / sum of e^x */
-    ATTEND_SINK,    /* e^x / (e^b + sum of e^x): the sink is one more key, with score b and value 0,
-                       which every query that is not fully masked sees last */
+    ATTEND_SINK,    /* e^x / (e^b + sum of e^x): for queries that are not fully masked, the sink
+                       acts as a last key with score b and value 0 */
     ATTEND_SIGMOID  /* 1 / (1 + e^-(x + b)) */
 };
 
@@ -70,15 +71,15 @@ struct distances {
     const float *by_dout;  /* laid out like by_query: backward adds it to the gradients of the
                               weights after dropout; NULL means 0 */
     float *weights;        /* laid out like by_query, with one more element at each end: sums to
-                              which forward and backward add the weights after dropout; NULL if not
-                              requested */
+                              which forward and backward add the weights after dropout; must be 0
+                              before forward, which also rescales them; NULL if not requested */
     int before, after;     /* 0 or more */
     int position;
     float *dby_query, *dby_key; /* laid out like by_query and by_key: gradients to which ds is
                                    added; NULL if not requested */
 };
 
-/* One query. The bits of its results do not depend on the other queries in a call. */
+/* One query. Its results do not depend on the other queries in a call. */
 struct attend_row {
     const float *q;            /* [key width] */
     float *out, *lse;          /* results: out is [value width], or NULL in all rows if not
@@ -109,7 +110,8 @@ struct attend_row {
 /* Number of floats in a panel of attend_row.forget. */
 enum { FORGET_PANEL = 2 * LANES };
 
-/* The keys that a row, or several adjacent rows, can see, regardless of `allowed` and biases. */
+/* The keys that are visible to a row or to several adjacent rows, unless `allowed` or a bias hides
+   them. */
 struct visible_keys {
     int low, high;
     struct sparse_keys sparse;
@@ -143,9 +145,9 @@ static inline bool rapt__join_visible(const struct attend_row *row, struct visib
     return true;
 }
 
-/* Describes the keys that the rows of a call see, in at most `rows` structs. Returns the number of
-   structs, which is small, since adjacent rows usually have the same blocks and overlapping
-   ranges. */
+/* Describes the keys that are visible to the rows of a call, in at most `rows` structs. Returns the
+   number of structs, which is small, since adjacent rows usually have the same blocks and
+   overlapping ranges. */
 static inline int rapt__visible_keys(const struct attend_row *row, int rows,
                                      struct visible_keys *to)
 {
@@ -175,7 +177,8 @@ static inline int rapt__next_visible(const struct visible_keys *keys, int count,
     return next < end ? next : INT32_MAX;
 }
 
-/* Returns true if the row may see one of the keys key .. end - 1. */
+/* Returns true if one of the keys key .. end - 1 is visible to the row, unless `allowed` or a bias
+   hides it. */
 static inline bool rapt__row_sees(const struct attend_row *row, int key, int end)
 {
     struct visible_keys keys;
@@ -243,7 +246,7 @@ struct attend {
     /* A call may process only keys begin .. end - 1, or all keys from begin on if end is 0; begin
        and end must be multiples of ATTEND_BLOCK. An unfinished call writes no results but leaves
        its state in the workspace, from which a resumed call for the next keys continues. The
-       results have the same bits as those of a single call. */
+       results are bit-identical to those of a single call. */
     int begin, end;
     bool resumed, unfinished;
 };
@@ -290,7 +293,8 @@ struct attend_head {
     ptrdiff_t q_row, k_row, v_row, out_row;
     int queries, keys; /* keys is 1 .. ATTEND_BLOCK */
     int key_width, value_width;
-    const float *low, *high; /* [queries], as in attend_row; NULL if all queries see every key */
+    const float *low, *high; /* [queries], as in attend_row; NULL if every key is visible to all
+                                queries */
     /* As in attend_row, for query 0. For query t, whose position is t higher, the arrays begin at
        bias + t * bias_row, relative - t and allowed + t * allowed_row. */
     const float *bias, *relative;

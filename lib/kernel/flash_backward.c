@@ -3,10 +3,11 @@
    algorithm 4 in B.4). Weights are recomputed from queries, keys and, except for sigmoids, the
    statistics of the forward pass, so no queries x keys matrix is stored. Every element of dq is a
    single chain of fmas in the order of the keys, and every element of dk or dv is a single chain in
-   the order of the queries, even across blocks, so the bits do not depend on how threads divide the
-   work. */
+   the order of the queries, even across blocks, so the results do not depend on how threads divide
+   the work. */
 
-struct span { /* a tile of a block's rows, and the keys of the block that these rows see */
+struct span { /* a tile of a block's rows, and the keys of the block that are visible to these
+                 rows */
     int tile, row, rows;
     struct visible_range visible;
     int key, keys, panels; /* keys is 0 if there are none; key is a multiple of 16 */
@@ -117,7 +118,7 @@ static void add_bias(float *dbias, int n, vf ds)
 }
 
 /* Adds ds to the bias gradients of the sixteen keys starting at `key`, of which only the first
-   `keys` exist. */
+   `keys` are valid. */
 static inline void add_biases(const struct attend_row *row, int key, int keys, vf ds)
 {
     int n = rapt__min(keys, LANES);
@@ -171,10 +172,9 @@ static vf delta_left(const struct attend_weights *from, const struct attend_row 
     return vf_fnma(weight, vf_splat(center), left);
 }
 
-/* Processes one row. On entry, the array ds contains dp and w contains p; on return, ds contains
-   the gradients of the unscaled scores, and w contains the weights after dropout. Also adds to the
-   gradients of biases. If `capped` is true, slopes holds the slopes of the cap. Inlined, so that
-   `capped` is a constant. */
+/* Processes one row: replaces dp in the array ds with the gradients of the unscaled scores, and p
+   in w with the weights after dropout. Also adds to the gradients of biases. If `capped` is true,
+   slopes holds the slopes of the cap. Inlined, so that `capped` is a constant. */
 static inline __attribute__((always_inline)) void
 score_gradient(const struct attend_block *b, const struct attend_weights *from,
                const struct attend_dkv *d, const struct span *s, int r, bool capped,
@@ -273,8 +273,8 @@ static void add_scaled(float *y, float a, const float *x, int width)
         vf_store(y + n, vf_fma(vf_splat(a), vf_load(x + n), vf_load(y + n)));
 }
 
-/* Sets [*first, *last) to a range of rows that includes all rows that see any of the `keys` keys
-   starting at `key`. */
+/* Sets [*first, *last) to a range of rows that includes all rows to which any of the `keys` keys
+   starting at `key` is visible. */
 static void visible_rows(const struct attend_block *b, int key, int keys, int *first, int *last)
 {
     int from = 0, to = b->rows, end = key + keys;

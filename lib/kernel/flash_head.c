@@ -1,12 +1,12 @@
 /* flash_head.c - attention for one head of a short sequence (at most 128 keys), with queries in the
    lanes of vectors: queries are transposed, and keys and values are read in place. A single block
    of keys needs no running softmax. Every sum runs down columns instead of along rows, but adds the
-   same terms in the same order as in flash.c, so the bits are the same. */
+   same terms in the same order as in flash.c, so the results are bit-identical. */
 #include "kernel/flash.h"
 
 #include <math.h>
 
-struct head_block { /* at most HEAD_QUERIES queries of a head, and the keys they see */
+struct head_block { /* at most HEAD_QUERIES queries of a head, and the keys visible to them */
     const struct attend_head *a;
     int query, queries;
     struct key_range range[HEAD_PANELS];

@@ -1,7 +1,7 @@
 /* flash_head_backward.c - the backward pass of attention for one head of a short sequence, with
    queries in the lanes of vectors as in flash_head.c. The equations are in flash.h. Queries and
    gradients of outputs are transposed; keys and values are read in place. Every sum has the same
-   terms in the same order as in flash_backward.c, so the bits are the same. */
+   terms in the same order as in flash_backward.c, so the results are bit-identical. */
 
 struct head_gradient { /* sixteen queries of a head */
     const struct attend_head *a;
@@ -89,10 +89,9 @@ static void head_scale_gradients(const struct head_gradient *h,
     }
 }
 
-/* On entry, the array ds contains dp and w contains p; on return, ds contains the gradients of the
-   unscaled scores, and w contains the weights after dropout. With a cap, or if gradients of biases
-   are requested, ds first receives the gradients of the biased scores, and head_scale_gradients
-   does the rest. */
+/* Replaces dp in the array ds with the gradients of the unscaled scores, and p in w with the
+   weights after dropout. With a cap, or if gradients of biases are requested, ds first receives the
+   gradients of the biased scores, and head_scale_gradients does the rest. */
 static void head_score_gradients(const struct head_gradient *h,
                                  const struct attend_head_gradients *d)
 {
@@ -162,8 +161,8 @@ static void head_query_gradients(const struct attend_head *a, const struct atten
     }
 }
 
-/* Sets [*first, *last) to a range of queries that includes all queries that see any of the `keys`
-   keys starting at `key`. */
+/* Sets [*first, *last) to a range of queries that includes all queries to which any of the `keys`
+   keys starting at `key` is visible. */
 static void head_seers(const struct attend_head *a, int key, int keys, int *first, int *last)
 {
     int from = 0, to = a->queries;

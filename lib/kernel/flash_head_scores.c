@@ -1,5 +1,5 @@
-/* flash_head_scores.c - finds the keys that the queries of a head see, computes the scores of these
-   keys, and applies the cap, biases and masks, with queries in the lanes of vectors. It also sums
+/* flash_head_scores.c - finds the keys that are visible to the queries of a head, computes their
+   scores, and applies the cap, biases and masks, with queries in the lanes of vectors. It also sums
    weights by distance, sums the gradients of biases, and adds the terms that depend on distance to
    the gradients of weights. Used by flash_head.c and flash_head_backward.c. */
 #include "kernel/flash.h"
@@ -9,13 +9,13 @@
 _Static_assert(HEAD_QUERIES % LANES == 0, "queries come in whole panels");
 _Static_assert(HEAD_PANELS == 2, "the panels that see a key are neighbors");
 
-struct key_range { /* the sixteen queries of a panel see no key outside key .. last - 1; key is a
-                      multiple of 16 */
+struct key_range { /* no key outside key .. last - 1 is visible to the sixteen queries of a panel;
+                      key is a multiple of 16 */
     int key, last;
 };
 
-/* Sets [*first, *last) to a range of keys that includes all keys that queries [t, t + count)
-   see. */
+/* Sets [*first, *last) to a range of keys that includes all keys that are visible to queries [t, t
+   + count). */
 static void head_range(const struct attend_head *a, int t, int count, int *first, int *last)
 {
     float low = (float)a->keys, high = 0;
@@ -77,7 +77,8 @@ static void head_scores(struct rows_ahead *ahead, const float *k, ptrdiff_t k_ro
     }
 }
 
-/* Computes the scores of the keys that each panel sees, in runs of keys seen by the same panels. */
+/* Computes the scores of the keys that are visible to each panel of queries, in runs of keys that
+   are visible to the same panels. */
 static void head_seen_scores(const struct attend_head *a, const struct key_range *range,
                              const float *k, ptrdiff_t k_row, const float *q, int depth, int panels,
                              float *scores, ptrdiff_t ld)
@@ -130,7 +131,7 @@ static __attribute__((noinline)) void head_cap(const struct attend_head *a, int 
 
 /* Returns `added` plus C of query t minus C of each of the sixteen keys starting at `key` (C: see
    attend_row.forget). A query after the last key uses the C of the last key; a query before the
-   first key sees no keys. */
+   first key has no visible keys. */
 static vf head_forget(const struct attend_head *a, int t, int key, vf added)
 {
     int l = rapt__max(0, rapt__min(a->position + t, a->keys - 1));

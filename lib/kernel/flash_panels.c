@@ -102,8 +102,8 @@ score_rows(int row, int rows, int panels, int chains, const struct tiling *t, in
 /* Adds chains of 32 fmas one after another; for 128 terms, this halves the error compared with a
    single chain. Chains are computed in pairs, for half of the rows at a time, if the sums of both
    chains then fit in the registers, so that scores are stored half as often. Where register tiles
-   have only one panel, chains are computed singly, because half of the rows would have too few
-   products per load. */
+   have only one panel, chains are computed one at a time, because half of the rows would have too
+   few products per load. */
 static inline __attribute__((always_inline)) void score_panels(int rows, int panels,
                                                                const struct tiling *t, int n)
 {

@@ -1,7 +1,7 @@
 /* flash_scores.c - a tile of attention scores, at most VF_ROWS queries by 128 keys, and the
    operations around it: packing rows into slots, soft cap, biases, masks, exponentials, sigmoids,
    sinks, dropout of weights, and sums over visible keys. Forward and backward share this code, so
-   scores and weights have the same bits in both. */
+   scores and weights are bit-identical in both. */
 #include "kernel/flash.h"
 
 #include <float.h>
@@ -87,9 +87,9 @@ static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float 
 /* ---- masks ---- */
 
 struct visible_range {
-    int first, last;           /* no row sees a key outside first .. last - 1 */
-    int all_first, all_last;   /* all rows see keys all_first .. all_last - 1, unless `allowed`, a
-                                  bias or `sparse` hides them */
+    int first, last;           /* no key outside first .. last - 1 is visible to any row */
+    int all_first, all_last;   /* keys all_first .. all_last - 1 are visible to all rows, unless
+                                  `allowed`, a bias or `sparse` hides them */
     int near_first, near_last; /* sparse attention hides none of the keys near_first ..
                                   near_last - 1 from any row */
 };
@@ -111,11 +111,12 @@ static struct visible_range visible_range_of(const struct attend_row *row, int r
     return s;
 }
 
-/* Which keys of a block each row of a tile sees, one bit per key. */
+/* The keys of a block that are visible to each row of a tile, one bit per key. */
 struct seen {
-    bool all;    /* all rows see all keys of the panels; `bits` is unspecified */
-    bool sparse; /* sparse attention hides keys: in panel p, row r sees only those whose bit is set
-                    in panel `first` + p of open[r]. If false, `open` is unspecified */
+    bool all;    /* all keys of the panels are visible to all rows; `bits` is then unspecified */
+    bool sparse; /* sparse attention hides keys: in panel p, only keys whose bit is set in panel
+                    `first` + p of open[r] can be visible to row r. If false, `open` is
+                    unspecified */
     int first;
     struct sparse_bits open[VF_ROWS];
     unsigned short bits[VF_ROWS][BLOCK_PANELS];
@@ -126,8 +127,8 @@ static unsigned open_keys(const struct seen *seen, int r, int p)
     return seen->sparse ? rapt__panel_bits(seen->open + r, seen->first + p) : 0xffff;
 }
 
-/* Sets seen->open for keys [key, end), and returns the keys that at least one row sees. Adjacent
-   rows with the same blocks have the same far keys, which are found only once. */
+/* Sets seen->open for keys [key, end), and returns the keys that are visible to at least one row.
+   Adjacent rows with the same blocks have the same far keys, which are found only once. */
 static struct sparse_bits open_rows(const struct attend_row *row, int rows, int key, int end,
                                     struct seen *seen)
 {
@@ -148,9 +149,9 @@ static struct sparse_bits open_rows(const struct attend_row *row, int rows, int 
     return any;
 }
 
-/* Finds a range of keys in [begin, end) that includes all keys that the rows of a tile see there.
-   Sets *key to its first key, a multiple of 16, and *keys to its length, which may be 0. `begin`
-   must be a multiple of 16. */
+/* Finds the keys in [begin, end) that are visible to the rows of a tile, as a range that may
+   include other keys. Sets *key to its first key, a multiple of 16, and *keys to its length, which
+   may be 0. `begin` must be a multiple of 16. */
 static void seen_keys(const struct attend_row *row, int rows, const struct visible_range *visible,
                       int begin, int end, int *key, int *keys, struct seen *seen)
 {
@@ -406,7 +407,7 @@ static void mask_tile(const struct attend_row *row, int rows, const struct visib
 }
 
 /* Like add_tile, but one row at a time and only for visible keys: o[r] += sum of weights[r][s]
-   values[s] over the keys of panel p that row r sees. */
+   values[s] over the keys of panel p that are visible to row r. */
 static void accumulate_seen(int rows, const struct seen *seen, int p, const float *weights,
                             const float *values, ptrdiff_t value_row, int keys, int width, float *o)
 {

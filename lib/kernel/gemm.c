@@ -121,7 +121,7 @@ column_tiles(enum panel_type type, int rows, bool adjacent, struct tile_column *
     }
 }
 
-/* column_tiles for a tile height `rows` that is not a compile-time constant. */
+/* Calls column_tiles for a tile height that is not a compile-time constant. */
 static inline __attribute__((always_inline)) void column_any(enum panel_type type, int rows,
                                                              bool adjacent, struct tile_column *at)
 {

@@ -30,8 +30,8 @@ static inline float half_widen_bf16(uint16_t h)
     return half_float_of((bits & 0x7fffffff) > 0x7f800000 ? bits | 0x00400000 : bits);
 }
 
-/* Branch-free, so that compilers can vectorize loops. A denormal is converted by adding its
-   fraction to the bits of the float 2^-14 and then subtracting 2^-14, which is exact. */
+/* The conditions compile to selects, so loops can be vectorized. A denormal is converted by adding
+   its fraction to the bits of the float 2^-14 and then subtracting 2^-14, which is exact. */
 static inline float half_widen_f16(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = (uint32_t)(h & 0x7fff) << 13;
@@ -55,7 +55,7 @@ static inline uint32_t half_shift(uint32_t value, int shift)
     return kept + (below > half || (below == half && kept % 2));
 }
 
-/* Branch-free, so that compilers can vectorize loops. */
+/* The conditions compile to selects, so loops can be vectorized. */
 static inline uint16_t half_round_bf16(float x)
 {
     uint32_t bits = half_bits_of(x), nan = bits >> 16 | 0x40;

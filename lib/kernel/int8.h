@@ -1,5 +1,6 @@
 /* int8.h - interface of the kernels for 8-bit integers. There is one table of kernels for each
-   form, that is, for each way in which processors multiply bytes. All forms give the same bits.
+   variant, that is, for each set of instructions with which processors multiply bytes. All variants
+   give bit-identical results.
 
    ARITHMETIC. A row x of floats is quantized to a row q of integers in -127 .. 127 and a scale:
 
@@ -28,12 +29,12 @@
    below 2^-117 or NaN, p and u are 0.
 
    The sums are exact, because the sum of INT8_MAX_DEPTH products of at most 127^2 fits in 32 bits.
-   So the order of the terms does not matter, and y has the same bits for every form, batch and
+   So the order of the terms does not matter, and y is bit-identical for any variant, batch and
    number of threads.
 
    PANELS. Weights w[columns][depth] are stored as panels of 16 columns: w[n][k] is at (n/16)*panel
    + (k/4)*64 + (n%16)*4 + k%4, with panel = 16 * (depth rounded up to a multiple of 4), and the
-   padding is 0. Each group of 64 bytes holds four inputs of each of 16 outputs: one operand of
+   padding is 0. Each group of 64 bytes holds four weights of each of 16 outputs: one operand of
    vpdpbusd, or four of sdot. Sixteen groups are one operand of tdpbssd. */
 #ifndef RAPT_LIB_INT8_H
 #define RAPT_LIB_INT8_H
@@ -43,7 +44,8 @@
 #include <stdbool.h>
 
 enum {
-    INT8_GROUP = 4,          /* number of inputs of an output that are adjacent in a panel */
+    INT8_GROUP = 4,          /* number of consecutive weights of one output that are adjacent in a
+                                panel */
     INT8_MAX_DEPTH = 133144, /* (2^31 - 1) / 127^2 */
     INT8_LINE = 64           /* size of a cache line in bytes */
 };
@@ -61,7 +63,8 @@ static inline ptrdiff_t rapt__int8_row(size_t bytes)
     return (ptrdiff_t)(rapt__ceil_div_size(bytes, INT8_LINE) | 1) * INT8_LINE;
 }
 
-/* A product: sets y[r][n] as defined above, or adds the product of the second term to it. */
+/* The arguments of gemm, which sets y[r][n] as defined above, or adds the product of the second
+   term to it. */
 struct int8_block {
     int rows, columns, depth;
     const int8_t *q; /* q[r][k] is at q[r*q_row + k], followed by zeros up to a multiple of 4; or
@@ -72,12 +75,12 @@ struct int8_block {
     const int8_t *w;      /* panels */
     const float *w_scale; /* [columns] */
     const float *bias;    /* [columns]; NULL means 0 */
-    bool add;             /* adds the product to y; bias must be NULL */
+    bool add;             /* if true, the product is added to y, and bias must be NULL */
     float *y;             /* y[r][n] is at y[r*y_row + n] */
     ptrdiff_t y_row;
 };
 
-/* The forms, named after their instructions. */
+/* The variants, with their instructions. */
 enum int8_form {
     INT8_SCALAR,
     INT8_NEON,    /* smull, sadalp */
@@ -85,7 +88,7 @@ enum int8_form {
     INT8_AVX2,    /* vpmaddubsw, vpmaddwd */
     INT8_AVXVNNI, /* 256-bit vpdpbusd */
     INT8_AVX512,  /* 512-bit vpdpbusd */
-    INT8_AMX,     /* tdpbssd, and INT8_AVX512 for few rows */
+    INT8_AMX,     /* tdpbssd; leaves products of few rows to INT8_AVX512 */
     INT8_FORMS
 };
 
@@ -116,12 +119,11 @@ struct int8_kernels {
 };
 
 /* ---- choose.c ---- */
-/* Returns the kernels of the best form that this processor can run and that belongs to this
-   instruction set or a lesser one. The choice is made once per instruction set, on the first
-   call. */
+/* Returns the best kernels that this processor can run and whose instruction set is at most isa.
+   The choice is made once per instruction set, on the first call. */
 const struct int8_kernels *rapt__int8_kernels(rapt_isa isa);
-/* Returns the kernels of a form, or NULL if this build does not contain it or this machine cannot
-   run it. */
+/* Returns the kernels of a variant, or NULL if this build does not contain it or this machine
+   cannot run it. */
 const struct int8_kernels *rapt__int8_kernels_of(enum int8_form form);
 
 #endif

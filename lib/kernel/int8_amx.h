@@ -1,5 +1,5 @@
-/* int8_amx.h - implements the operations of kernel/tiles.h with AMX instructions, including the
-   product of bytes. */
+/* int8_amx.h - implements the operations of kernel/tiles.h, except tile_pairs, with AMX
+   instructions. */
 #if !defined(__AMX_INT8__) && !defined(__AMXINT8__) /* clang 14 defines the second */
 #error "compile with -mamx-tile -mamx-int8"
 #endif

@@ -56,10 +56,9 @@ static inline void vs_add(vs *s, vw w, vq q)
 }
 #else
 #define VQ_ARRANGE vq_arrange
-enum {
-    VQ_SIZE = 2
-}; /* groups of four magnitudes |q|, each followed by four masks, -1 where q <
-      0 */
+/* A row consists of groups of four magnitudes |q|, each followed by four masks, which are -1 where
+   q < 0 and otherwise 0. */
+enum { VQ_SIZE = 2 };
 enum { VS_FORM = INT8_AVX2 };
 enum { VS_ROWS = 4, VS_PANELS = 1 }; /* register tile: 8 of 16 registers hold sums */
 

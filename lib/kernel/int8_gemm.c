@@ -3,9 +3,9 @@
    bytes and stay in the L2 cache: 13 rows and two panels take 180 KB at a depth of 4,096. Scales
    and bias are applied to the sums in registers.
 
-   This file is compiled once for each form except AMX (int8_tiles.c). The build defines RAPT_INT8
-   (such as avx512vnni), RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_INT8_HEADER (such as
-   "kernel/int8_avx512.h"). The table at the end is its only global symbol. */
+   This file is compiled once for each variant except AMX (int8_tiles.c). The build defines
+   RAPT_INT8 (such as avx512vnni), RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_INT8_HEADER
+   (such as "kernel/int8_avx512.h"). The table at the end is its only global symbol. */
 #include "kernel/int8_simd.h"
 
 #include "int8_quantize.c"

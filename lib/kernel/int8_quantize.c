@@ -1,6 +1,6 @@
 /* int8_quantize.c - quantizes rows of floats and panels of weights, as defined in int8.h.
-   Magnitudes are compared as integers with the same bits, so infinities and NaNs are larger than
-   all numbers, and floating-point modes do not matter. */
+   Magnitudes are compared by their bits, as integers, so infinities and NaNs are larger than all
+   numbers, and floating-point modes do not matter. */
 
 /* Sets the scale of a row, given the bits of its largest magnitude. Returns the factor for its
    elements, or 0 if all of them become 0. */

@@ -1,11 +1,12 @@
 /* int8_simd.h - the operations that int8_gemm.c and int8_quantize.c use in addition to those of
-   kernel/simd.h. Each form implements them in the file named by RAPT_INT8_HEADER.
+   kernel/simd.h. Each variant (enum int8_form) implements them in the file named by
+   RAPT_INT8_HEADER.
 
      vs                the sums for one row of q and the sixteen columns of a panel
      vs_start(sum)     their initial value, for a row of q with this q_sum
-     vw_load(p)        64 bytes of a panel: four inputs of each column
-     vq_load(p)        the same four inputs of a row of q, for every column
-     vs_add(&s,w,q)    adds their products
+     vw_load(p)        64 bytes of a panel: four weights of each column
+     vq_load(p)        four elements of a row of q, repeated for every column
+     vs_add(&s,w,q)    adds the products of these weights and elements
      vs_float(s)       the sums as floats, rounded in the host's mode
      VS_FORM           the enum int8_form; VS_ROWS, VS_PANELS: the register tile
      VQ_SIZE           bytes per element of a row of q
@@ -28,7 +29,7 @@
 #include <string.h>
 
 /* Returns the initial value of the sums of a row of q, given the sum of the row's elements, for
-   forms that multiply by w + 128 instead of w. Sums may wrap around before the end of a deep
+   variants that multiply by w + 128 instead of w. Sums may wrap around before the end of a deep
    product, but the final sums are correct. */
 static inline int32_t vs_shifted(int32_t sum)
 {

@@ -7,7 +7,7 @@
 
    Rows are divided as tile_blocks.c describes. Sums are stored and then scaled as in int8_gemm.c.
 
-   A product with at most TILES_FEW_ROWS rows is left to another form, RAPT_INT8_FEW (such as
+   A product with at most TILES_FEW_ROWS rows is left to another variant, RAPT_INT8_FEW (such as
    avx512vnni), because reading the weights takes most of its time, and tiles would be nearly empty.
 
    The build defines the macros of int8_gemm.c, RAPT_TILES_HEADER (such as "kernel/int8_amx.h") and

@@ -1,7 +1,7 @@
 /* kernel.h - interface of lib/kernel: single-threaded functions on rows and tiles of floats (int8.h
    and bf16.h declare products of other types). There is a table of these functions for each
-   instruction set. All tables are compiled from the same source and give the same bits, unless
-   plain C is compiled without fused multiply-add (simd_scalar.h).
+   instruction set. All tables are compiled from the same source and give bit-identical results,
+   unless plain C is compiled without fused multiply-add (simd_scalar.h).
 
    PANELS. The right operand b[depth][columns] of a product is stored as panels of 16 columns:
    b[k][n] is at (n/16)*panel + k*step + n%16, with panel = 16*depth and step = 16. The last panel
@@ -25,7 +25,7 @@ static inline size_t rapt__panels_size(size_t columns, size_t depth)
 }
 
 /* The product c[r][n] = start + sum over k of a[r][k] * b[k][n], one fma per term in the order of
-   k. The bits of an element do not depend on the number of rows or columns, or on the element's
+   k. The value of an element does not depend on the number of rows or columns, or on the element's
    position. */
 struct gemm_block {
     int rows, columns, depth;
@@ -40,7 +40,7 @@ struct gemm_block {
     float *c; /* c[r][n] is at c[r*c_row + (n/16)*c_panel + n%16] */
     ptrdiff_t c_row, c_panel;
     const float *bias; /* [columns]: start = bias[n]; NULL means start = 0 */
-    bool add;          /* start = c[r][n] instead; bias must be NULL */
+    bool add;          /* if true, start = c[r][n], and bias must be NULL */
 };
 
 enum activation {
@@ -116,8 +116,8 @@ struct kernels {
        apart. */
     void (*pack_rows)(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
                       float *out);
-    /* Packs panels of a transpose: out[k][n] = x[n][k] * scale, from x[columns][depth] with rows ld
-       apart. */
+    /* Packs panels [first, first + count) of a transpose: out[k][n] = x[n][k] * scale, from
+       x[columns][depth] with rows ld apart. */
     void (*pack_columns)(const float *x, ptrdiff_t ld, int columns, int depth, float scale,
                          int first, int count, float *out);
     /* Round n floats to bf16 (half.h), and widen n elements, a multiple of 16. */
@@ -228,7 +228,7 @@ struct kernels {
     /* Returns true if `rows` rows of `width` floats, ld apart, contain only finite numbers. */
     bool (*rows_finite)(const float *x, ptrdiff_t ld, int rows, int width);
     void (*attend)(const struct attend *a);
-    /* Returns false, without writing anything, if out is requested, keys may be hidden and a value
+    /* Returns false, without writing anything, if out is requested, keys may be masked and a value
        is infinite or NaN. */
     bool (*attend_head)(const struct attend_head *a);
     void (*attend_head_backward)(const struct attend_head *a,

@@ -1,12 +1,12 @@
 /* simd.h - vector operations, implemented for each instruction set in the file named by
    RAPT_SIMD_HEADER. A vf is 16 floats on every machine: one AVX-512 register, two AVX2 registers,
-   four NEON registers, or a plain array. All instruction sets with fused multiply-add give the same
-   bits, because the width, the treatment of tails and the order of every sum are fixed here and in
-   the kernels.
+   four NEON registers, or a plain array. All instruction sets with fused multiply-add give
+   bit-identical results, because the width, the treatment of tails and the order of every sum are
+   fixed here and in the kernels.
 
      vf_splat(s)               s in all lanes           vf_zero()
      vf_load(p) vf_store(p,v)  16 floats, any alignment
-     vf_load_bf16(p) vf_load_f16(p)   16 elements of half.h, widened
+     vf_load_bf16(p) vf_load_f16(p)   16 bf16 or f16 numbers (half.h), widened to floats
      vf_load_n(p,n,rest)       lanes 0..n-1 from p, the others = rest; reads only n floats
      vf_store_n(p,v,n)         stores lanes 0..n-1 only
      vf_load_partial(p,left,rest) vf_store_partial(p,v,left)   the same for min(left, 16) lanes
@@ -15,21 +15,22 @@
      vf_sign(v,w)              v with the sign of w
      vf_ldexp(v,n)             v 2^n, rounded once; |v| in [1/2, 256), integral n in -160 .. 128
      vf_power(v,n)             v 2^n if v is normal and v 2^n is normal or 2^128; NaN if v is NaN
-     vf_frexp(v,&n)            v = result 2^n, result in [sqrt 1/2, sqrt 2), v normal, positive
+     vf_frexp(v,&n)            m such that v = m 2^n, m in [sqrt 1/2, sqrt 2); v normal and positive
      vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
      vf_select(m,a,b)          m ? a : b
-     vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_reduce_max(v)  the maximum of the lanes
+     vf_sum(v)                 the sum of the lanes, added as 8+8, 4+4, 2+2, 1+1
+     vf_reduce_max(v)          the maximum of the lanes
      vf_reduce_max_rows(x)     lane i: the maximum of x[i] if i < VF_ROWS; other lanes: the same,
                                or 0
      vf_transpose(x)           transposes sixteen vectors in place
      vu                        eight lanes of 64 bits, for random numbers
      vu_splat(u) vu_count(u)   u in all lanes; u, u + 1, ... u + 7
-     vu_xor(x,y) vu_high(x)    x >> 32
+     vu_xor(x,y) vu_high(x)    x ^ y; x >> 32
      vu_times(x,u)             (x mod 2^32) u, u < 2^32
      vu_words(x,to)            to[4 c + w] = lane c of x[w] mod 2^32, w < 4
      vu_less(x,y,u)            a mask: w mod 2^32 < u for the lanes w of x, then of y; u < 2^32
      vf_exp exp2 log tanh      simd_math.h
-     VF_REST                   defined in place of vf_power if vf_ldexp is one instruction; then
+     VF_REST                   defined if vf_ldexp is one instruction and vf_rest replaces vf_power
      vf_rest(v)                v - vf_round(v), 0 for infinity
      VF_ISA                    the instruction set
      VF_ROWS VF_PANELS         rows and panels of the register tile

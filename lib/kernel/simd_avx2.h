@@ -191,7 +191,7 @@ static inline float vf_reduce_max(vf v)
 }
 
 #define VF_REDUCE_MAX_ROWS
-static inline __m256 vf_max_pairs(__m256 x, __m256 y) /* maxima of neighbors */
+static inline __m256 vf_max_pairs(__m256 x, __m256 y) /* maxima of adjacent lanes */
 {
     return _mm256_max_ps(_mm256_shuffle_ps(x, y, 0x88), _mm256_shuffle_ps(x, y, 0xdd));
 }
@@ -199,7 +199,8 @@ static inline vf vf_reduce_max_rows(const vf x[16])
 {
     __m256 e[8], f[2];
     for (int i = 0; i < 8; i++) e[i] = _mm256_max_ps(x[i].a, x[i].b);
-    for (int i = 0; i < 2; i++) /* halves of rows 4 i .. 4 i + 3 */
+    /* f[i] receives two maxima for each of rows 4 i .. 4 i + 3, one in each 128-bit lane. */
+    for (int i = 0; i < 2; i++)
         f[i] = vf_max_pairs(vf_max_pairs(e[4 * i], e[4 * i + 1]),
                             vf_max_pairs(e[4 * i + 2], e[4 * i + 3]));
     return (vf){_mm256_max_ps(_mm256_permute2f128_ps(f[0], f[1], 0x20),
@@ -211,7 +212,7 @@ static inline vf vf_reduce_max_rows(const vf x[16])
 static inline __attribute__((always_inline)) void vf_transpose_8(const __m256 x[8], __m256 y[8])
 {
     __m256 a[8];
-    for (int i = 0; i < 8; i += 4) { /* 4 x 4 blocks, in halves */
+    for (int i = 0; i < 8; i += 4) { /* transpose 4 x 4 blocks within each 128-bit lane */
         __m256 b = _mm256_unpacklo_ps(x[i], x[i + 1]), c = _mm256_unpackhi_ps(x[i], x[i + 1]);
         __m256 d = _mm256_unpacklo_ps(x[i + 2], x[i + 3]);
         __m256 e = _mm256_unpackhi_ps(x[i + 2], x[i + 3]);
@@ -220,12 +221,12 @@ static inline __attribute__((always_inline)) void vf_transpose_8(const __m256 x[
         a[i + 2] = _mm256_shuffle_ps(c, e, 0x44);
         a[i + 3] = _mm256_shuffle_ps(c, e, 0xee);
     }
-    for (int i = 0; i < 4; i++) { /* then the blocks */
+    for (int i = 0; i < 4; i++) { /* then exchange the off-diagonal blocks */
         y[i] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x20);
         y[i + 4] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x31);
     }
 }
-/* Transposes four blocks of 8 x 8. */
+/* Transposes a matrix of 16 x 16 elements as four blocks of 8 x 8. */
 static inline __attribute__((always_inline)) void vf_transpose(vf x[16])
 {
     __m256 from[4][8], to[4][8];
@@ -280,7 +281,8 @@ static inline void vu_words(const vu x[4], uint32_t *to)
     vu_words_4(x[0].a, x[1].a, x[2].a, x[3].a, to);
     vu_words_4(x[0].b, x[1].b, x[2].b, x[3].b, to + 16);
 }
-static inline __m256 vu_less_8(vu x, uint32_t u) /* tests the low halves of eight lanes, in order */
+/* Compares the low 32 bits of each lane, unsigned, with u. */
+static inline __m256 vu_less_8(vu x, uint32_t u)
 {
     __m256 low = _mm256_shuffle_ps(_mm256_castsi256_ps(x.a), _mm256_castsi256_ps(x.b), 0x88);
     __m256i sign = _mm256_set1_epi32((int)0x80000000u);

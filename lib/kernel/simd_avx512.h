@@ -178,12 +178,12 @@ static inline float vf_reduce_max(vf v)
 static inline vf vf_reduce_max_rows(const vf x[16])
 {
     vf a[8], b[4], c[2];
-    for (int i = 0; i < 8; i++) { /* quads: two of x[j], two of x[j + 4] */
+    for (int i = 0; i < 8; i++) { /* two 128-bit lanes for x[j], two for x[j + 4] */
         int j = i + (i & 4);
         a[i] = vf_max(_mm512_shuffle_f32x4(x[j], x[j + 4], 0x44),
                       _mm512_shuffle_f32x4(x[j], x[j + 4], 0xee));
     }
-    for (int i = 0; i < 4; i++) /* one quad of x[i], x[i + 4], x[i + 8], x[i + 12] */
+    for (int i = 0; i < 4; i++) /* a 128-bit lane for each of x[i], x[i + 4], x[i + 8], x[i + 12] */
         b[i] = vf_max(_mm512_shuffle_f32x4(a[i], a[i + 4], 0x88),
                       _mm512_shuffle_f32x4(a[i], a[i + 4], 0xdd));
     for (int i = 0; i < 2; i++) {
@@ -206,13 +206,13 @@ static inline vf vf_high_pairs(vf a, vf b)
 static inline __attribute__((always_inline)) void vf_transpose(vf x[16])
 {
     vf y[16];
-    for (int i = 0; i < 16; i += 4) { /* 4 x 4 blocks */
+    for (int i = 0; i < 16; i += 4) { /* transpose 4 x 4 blocks within each 128-bit lane */
         vf a = _mm512_unpacklo_ps(x[i], x[i + 1]), b = _mm512_unpackhi_ps(x[i], x[i + 1]);
         vf c = _mm512_unpacklo_ps(x[i + 2], x[i + 3]), d = _mm512_unpackhi_ps(x[i + 2], x[i + 3]);
         y[i] = vf_low_pairs(a, c), y[i + 1] = vf_high_pairs(a, c);
         y[i + 2] = vf_low_pairs(b, d), y[i + 3] = vf_high_pairs(b, d);
     }
-    for (int i = 0; i < 4; i++) { /* then the blocks */
+    for (int i = 0; i < 4; i++) { /* then transpose the 4 x 4 matrix of blocks */
         vf a = _mm512_shuffle_f32x4(y[i], y[i + 4], 0x88);
         vf b = _mm512_shuffle_f32x4(y[i], y[i + 4], 0xdd);
         vf c = _mm512_shuffle_f32x4(y[i + 8], y[i + 12], 0x88);

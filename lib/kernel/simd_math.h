@@ -1,6 +1,6 @@
-/* simd_math.h - exp, exp2, log and tanh of vectors, inlined. With fused multiply-add they give the
-   same bits on every instruction set, and the stated errors are maxima over all arguments. The
-   polynomials are minimax fits of the relative error (Lawson's reweighted least squares). */
+/* simd_math.h - exp, exp2, log and tanh of vectors, inlined. With fused multiply-add, their results
+   are bit-identical on every instruction set, and the stated errors are maxima over all arguments.
+   The polynomials are minimax fits of the relative error (Lawson's reweighted least squares). */
 
 /* For -110 <= x <= 89, splits e^x into p 2^n, where n is an integer and p is in [0.7, 1.5]. Returns
    p and stores n in *exponent: x = n ln 2 + r with |r| <= ln 2 / 2, and p = e^r. ln 2 is split into

@@ -1,7 +1,7 @@
 /* simd_scalar.h - sixteen lanes in an array, for any machine with a C compiler. On a machine
-   without fused multiply-add, vf_fma rounds twice, and the bits differ from those of the other
+   without fused multiply-add, vf_fma rounds twice, and results differ from those of the other
    instruction sets. If this file is compiled for a machine that has fused multiply-add (-mfma,
-   arm64, s390x, riscv64), it gives the bits that the tests require of every instruction set. */
+   arm64, s390x, riscv64), its results are bit-identical to theirs, as the tests require. */
 #include "kernel/half.h"
 
 #include <string.h>

@@ -35,8 +35,8 @@ static inline vf visible_exp(vf x, vf origin)
     return vf_select(vf_equal(x, vf_splat(-INFINITY)), vf_zero(), e);
 }
 
-/* Replaces x with exp(x - origin) and returns the sum. `hides` is true if keys may be hidden by
-   -infinity. */
+/* Replaces x with exp(x - origin) and returns the sum. `hides` is true if scores may be -infinity,
+   which hides their keys. */
 static inline __attribute__((always_inline)) double row_exp(float *x, int n, float origin,
                                                             bool hides)
 {

@@ -1,5 +1,5 @@
-/* sparse.h - the keys that a query sees in sparse attention: those near its position, global keys,
-   and keys in its blocks. The last two kinds are called far. */
+/* sparse.h - the keys that are visible to a query in sparse attention: those near its position,
+   global keys, and keys in its blocks. The last two kinds are called far. */
 #ifndef RAPT_LIB_SPARSE_H
 #define RAPT_LIB_SPARSE_H
 
@@ -68,7 +68,7 @@ static inline uint64_t rapt__low_bits(int64_t n)
     return n <= 0 ? 0 : n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 }
 
-/* Sets bits low .. high - 1, ignoring bits that do not exist. */
+/* Sets bits low .. high - 1, ignoring those outside 0 .. SPARSE_KEYS - 1. */
 static inline void rapt__set_bits(struct sparse_bits *bits, int64_t low, int64_t high)
 {
     for (int w = 0; w < SPARSE_WORDS; w++, low -= 64, high -= 64)

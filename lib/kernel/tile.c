@@ -1,7 +1,7 @@
 /* tile.c - the register tile of matrix products. Its sums stay in registers during the loop over k.
    Every element is a separate chain of fmas in the order of k, so the shape and position of a tile
-   do not affect the bits. Tiles with few rows span more panels, because it takes many independent
-   sums to hide the latency of the fma. */
+   do not affect the results. Tiles with few rows span more panels, because it takes many
+   independent sums to hide the latency of the fma. */
 
 enum { MAX_PANELS = 4 * VF_PANELS }; /* number of panels of the widest tile, which has few rows */
 

@@ -1,4 +1,4 @@
-/* tile_blocks.c - what the products of bytes and of bf16 pairs in AMX tiles have in common: the
+/* tile_blocks.c - the code shared by the products of bytes and of bf16 pairs in AMX tiles: the
    shapes of the tiles, the order of loads and products, and the division of rows into blocks. It is
    included by int8_tiles.c and bf16_tiles.c, which define before it
 
