@@ -21,8 +21,8 @@ struct decimal {
     unsigned char digit[DIGITS];
 };
 
-/* Multiplies the number in digit [count] (decimal digits, lowest first) by `factor`. Returns the
-   new number of digits. */
+/* Multiplies the number whose `count` decimal digits are in `digit`, lowest first, by `factor`.
+   Returns the new number of digits. */
 static int multiply_decimal(unsigned char *digit, int count, uint32_t factor)
 {
     uint32_t carry = 0;

@@ -63,8 +63,8 @@ enum attend_kind {
    clamped to -before .. after. The terms in by_query and by_key are added to the scaled and capped
    scores. */
 struct distances {
-    const float *by_query; /* element i, from -before - 15 to after + 15, is the term for distance
-                              i, clamped; NULL means 0 */
+    const float *by_query; /* element i, where i is in -before - 15 .. after + 15, is the term for
+                              distance i, clamped; NULL means 0 */
     const float *by_key;   /* [panels][before + after + 16][16]: vector e + after of a panel that
                               begins with key s holds the terms of the panel's keys for a query at
                               position s + e; NULL means 0 */
