@@ -11,7 +11,7 @@
    output and weights are 0, its log-sum-exp is -infinity, and no gradient flows through it. A key
    can be hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
    -infinity. The elements of a hidden key and of its value never affect a result, so they may be
-   NaN. There are two exceptions. First, sums of log_forget include its elements for hidden keys.
+   NaN. There are two exceptions. First, sums over log_forget include the elements of hidden keys.
    Second, talking heads mix the scores and weights of all heads, so a key counts as hidden only if
    every head hides it, and a query counts as fully masked only if it is fully masked in every head.
 
@@ -62,7 +62,7 @@ typedef enum rapt_locality {
     RAPT_LOCALITY_LOCAL_M, /* keys within `radius` of the query's own position, which is defined by
                               mask.causal_alignment */
     RAPT_LOCALITY_LOCAL_P, /* keys s within `radius` of the center c = n sigmoid(z . tanh(C q)),
-                              where z and C are learned. n is the number of existing keys in the
+                              where z and C are learned. n is the number of valid keys in the
                               sequence (with mask.causal, only those up to the query's position).
                               The weights are multiplied by exp(-(s - c)^2 / (2 (radius/2)^2)) and
                               not renormalized. Luong et al. 2015, section 3.2 */
@@ -130,8 +130,8 @@ typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
     RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* the last query of a sequence has the position of the last
-                                         existing key (key_counts, key_starts), as in decoding
-                                         with a cache: with m queries and n keys, query t has
+                                         valid key (see mask.key_counts), as in decoding with a
+                                         cache: with m queries and n valid keys, query t has
                                          position t + n - m */
 } rapt_causal_alignment;
 
@@ -147,8 +147,8 @@ typedef struct rapt_mask {
                    0 */
     int after;  /* how far the window reaches after the position, 0 or more; ignored if window is
                    0 */
-    const int *key_counts;      /* [batch] number of existing keys in each sequence; these are the
-                                   first keys of the sequence. NULL if all keys exist */
+    const int *key_counts;      /* [batch] number of valid keys in each sequence; the keys after
+                                   them are padding. NULL if all keys are valid */
     const uint8_t *allowed;     /* boolean mask: row t has one byte per key, and 0 hides the key;
                                    NULL for no mask */
     rapt_stride allowed_stride; /* strides of allowed, in bytes */
@@ -205,11 +205,11 @@ typedef struct rapt_attention_parameters {
     uint64_t reserved[4];                                  /* must be 0 */
 } rapt_attention_parameters;
 
-/* The keys that queries see with RAPT_LOCALITY_SPARSE in addition to those within the radius. If
-   all fields are 0, none are added. Other localities ignore this struct. With SOFTMAX, SINK_SOFTMAX
+/* The keys that RAPT_LOCALITY_SPARSE makes visible in addition to those within the radius. If all
+   fields are 0, no keys are added. Other localities ignore this struct. With SOFTMAX, SINK_SOFTMAX
    or SIGMOID, a score without a tanh, and no talking heads, attention is computed in tiles of at
    most 56 queries by 128 keys, and the time is proportional to the number of tiles in which any
-   query sees a key. */
+   query has a visible key. */
 typedef struct rapt_sparse {
     const int *globals; /* [global_count] global positions, nonnegative and strictly increasing: a
                            query at a global position sees all keys, and all queries see the keys at
@@ -281,8 +281,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                              normalizer */
     const float *previous_weights; /* [batch][heads][keys]. location-aware: the weights of the query
                                       that precedes the first one. coverage: the coverage before the
-                                      first query. Only elements of existing keys are read. NULL
-                                      means 0. Other scores ignore the array. Its gradient is not
+                                      first query. Only elements of valid keys are read. NULL means
+                                      0. Other scores ignore the array. Its gradient is not
                                       computed */
     /* [batch], for SAMPLE. If an element is nonzero, its sequence is computed with SOFTMAX instead:
        the weights are p, the expected value of a draw (Xu et al. 2015, section 4.1), and chosen is
@@ -290,10 +290,10 @@ typedef struct rapt_attention { /* size-first, see base.h */
     const uint8_t *expected;
     /* Forgetting attention (Lin et al. 2025): the sum of log_forget over the keys after s, up to
        the query's position, is added to the score of key s. log_forget has one element for each
-       sequence, query head and key, including hidden keys; elements of keys that do not exist are
-       ignored. Each is the logarithm of a gate between 0 and 1 and must be finite. Requires
-       mask.causal. The error of a sum is about 2^-24 of its magnitude, plus 2^-48 of the magnitude
-       of the sum over all keys up to the query. NULL means no gates */
+       sequence, query head and key, including hidden keys; elements of padding keys are ignored.
+       Each is the logarithm of a gate between 0 and 1 and must be finite. Requires mask.causal. The
+       error of a sum is about 2^-24 of its magnitude, plus 2^-48 of the magnitude of the sum over
+       all keys up to the query. NULL means no gates */
     const float *log_forget;
     rapt_stride log_forget_stride; /* strides of log_forget and of its gradient. There is one row of
                                       one element for each row of k; heads are query heads */
@@ -362,7 +362,7 @@ RAPT_API rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, 
                                                 const int *key_starts, int width);
 
 /* The shapes of the learned arrays of a problem, and their offsets within one block of floats,
-   which may hold parameters, gradients or moments:
+   which may hold parameters, gradients or moments. This example allocates parameters and gradients:
 
        rapt_attention_parameters_layout l = {.size = sizeof l};
        rapt_attention_parameters_lay_out(&a, &l, &why);
@@ -404,12 +404,12 @@ RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 /* Results of rapt_attention_forward in addition to out, for rapt_attention_backward and
    rapt_attention_weights. lse and chosen are [heads][query rows of all sequences, back to back];
    statistics has two floats for each of these elements. Both functions require lse or statistics,
-   although they never read the elements of lse: if statistics is NULL, they recompute the
-   statistics from q and k, and return the same bits. */
+   although they never read the elements of lse. If statistics is NULL, they recompute the
+   statistics from q and k; their results are bit-identical in both cases. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
     float *lse;  /* log of the softmax denominator, including the sink if there is one; 0 for
-                    sigmoid, sparsemax and both kinds of entmax. -infinity if the query is fully
+                    sigmoid, sparsemax, entmax-1.5 and entmax. -infinity if the query is fully
                     masked in the head. May be NULL */
     int *chosen; /* hard normalizers: the key that each query chose, as an index in the sequence, or
                     -1 if the query is fully masked or `expected` is set for the sequence. Soft

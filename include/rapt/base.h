@@ -42,7 +42,7 @@ typedef enum rapt_status {
 RAPT_API const char *rapt_status_text(rapt_status status);
 
 /* Explains why a call failed, in one sentence that names what is wrong, such as a field, file or
-   tensor. The caller owns the message; concurrent calls need separate messages. NULL means that no
+   tensor. The caller owns the message; concurrent calls need separate messages. Pass NULL if no
    message is needed. A successful call leaves the message unchanged. This struct will not grow. */
 typedef struct rapt_message {
     char text[512]; /* null-terminated UTF-8 */
@@ -132,12 +132,12 @@ RAPT_API const char *rapt_isa_name(rapt_isa isa);
    set, such as "avx512vnni". The string is static. */
 RAPT_API const char *rapt_isa_int8(void);
 
-/* AMX. The library can multiply 8-bit integers in the tile registers of newer Intel processors
-   (with RAPT_ISA_AVX512). Linux lets a process use these registers only if it has asked for
-   permission, because they add 8 KB to the stack frames of signal handlers; alternate signal
-   stacks must have room for that. The library never asks. It checks only once whether the program
-   has asked, in the first call to rapt_isa_int8 or to a function that uses 8-bit integers. So ask
-   before that call:
+/* AMX. With RAPT_ISA_AVX512, the library can use the tile registers of newer Intel processors to
+   multiply 8-bit integers and, for RAPT_PRODUCTS_BF16_TILES, bf16 numbers. Linux lets a process use
+   these registers only if it has asked for permission, because they add 8 KB to the stack frames of
+   signal handlers; alternate signal stacks must have room for that. The library never asks. It
+   checks only once for each of these two types whether the program has asked: in the first call
+   that uses the type (for 8-bit integers, rapt_isa_int8 is such a call). So ask before that call:
 
        #define _GNU_SOURCE
        #include <sys/syscall.h>

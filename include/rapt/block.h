@@ -29,7 +29,7 @@ typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_CAUSAL_ATTENTION, /* self-attention with a causal mask, or linear attention if
                                          decoder_recurrence selects it */
     RAPT_BLOCK_KIND_CROSS_ATTENTION,  /* heads(x Wq', z Wk', z Wv') Wo', where z is the source */
-    RAPT_BLOCK_KIND_FEEDFORWARD       /* activation(x W1') W2', or its gated form */
+    RAPT_BLOCK_KIND_FEEDFORWARD       /* activation(x W1') W2', or the gated variant (ffn_gated) */
 } rapt_block_kind;
 
 /* The size of the largest call, for which a block reserves memory. */
@@ -105,7 +105,8 @@ RAPT_API void rapt_block_free(rapt_block *block);
 /* Returns the number of floats in the parameters; 0 if block is NULL. */
 RAPT_API size_t rapt_block_floats(const rapt_block *block);
 /* Initializes parameters [rapt_block_floats(block)] like those of a new model. The same seed gives
-   the same bits. Returns RAPT_BAD_ARGUMENT if an argument is NULL or parameters is not aligned. */
+   bit-identical parameters. Returns RAPT_BAD_ARGUMENT if an argument is NULL or parameters is not
+   aligned. */
 RAPT_API rapt_status rapt_block_init(const rapt_block *block, uint64_t seed, float *parameters,
                                      rapt_message *why);
 /* Returns the number of tensors (matrices and vectors); 0 if block is NULL. */
@@ -127,8 +128,8 @@ RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters
 /* ---- computing ---- */
 
 /* Computes y [rows->starts[batch]][width] from x of the same shape. Neither needs to be aligned,
-   and y may be x. The bits are the same for any number of threads and, at inference, in any batch.
-   In training, dropout and samples depend on a row's position in the batch.
+   and y may be x. Results are bit-identical for any number of threads and, at inference, in any
+   batch. In training, dropout and samples depend on a row's position in the batch.
 
    Returns RAPT_BAD_ARGUMENT if there are more sequences or rows than the limits allow, if a field
    of rows is out of range, if `starts` or `source_starts` does not begin with 0 or decreases, if a

@@ -38,15 +38,15 @@ typedef enum rapt_position {
     RAPT_POSITION_CONCATENATED_N1, /* the same, but with the exponent i / (width/2 - 1):
                                       tensor2tensor, Marian */
     RAPT_POSITION_LEARNED,         /* a row of a learned table for each position */
-    RAPT_POSITION_NONE             /* nothing */
+    RAPT_POSITION_NONE             /* no positional embeddings */
 } rapt_position;
 /* Which of the source embeddings, the target embeddings and the output matrix (those that the model
    has) are the same matrix. */
 typedef enum rapt_tie {
     RAPT_TIE_NONE,   /* all three differ */
     RAPT_TIE_OUTPUT, /* the target embeddings are the output matrix */
-    RAPT_TIE_ALL     /* all three are one matrix, for one vocabulary: source_vocab must be equal to
-                        target_vocab, or 0 */
+    RAPT_TIE_ALL     /* all three are one matrix, so there is a single vocabulary: source_vocab must
+                        be equal to target_vocab, or 0 */
 } rapt_tie;
 /* The type of all norms: in the layers, on the embeddings, and after the last layer. */
 typedef enum rapt_norm_type {
@@ -61,7 +61,7 @@ typedef enum rapt_norm_type {
    both directions). Vectors require scores that are scaled dot products or dot products, and cannot
    be combined with rotary embeddings, latent_width or talking_heads. */
 typedef enum rapt_relative_bias {
-    RAPT_RELATIVE_BIAS_NONE,  /* nothing */
+    RAPT_RELATIVE_BIAS_NONE,  /* no effect */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slope 2^(-8 h / heads) for head h = 1, 2,
                                  ... If heads is not a power of two, the slopes are those for the
                                  next smaller power of two, followed by every other slope for the
@@ -77,8 +77,8 @@ typedef enum rapt_relative_bias {
                                          head], where n is 2 relative_distance + 1 in the encoder
                                          and relative_distance + 1 in the decoder. Shaw, Uszkoreit
                                          and Vaswani 2018 */
-    RAPT_RELATIVE_BIAS_SHAW, /* also adds vectors to the values: "self_attn.distances.values"
-                                [n][width of a head] */
+    RAPT_RELATIVE_BIAS_SHAW,          /* the same, and learned vectors are also added to the values:
+                                         "self_attn.distances.values" [n][width of a head] */
     RAPT_RELATIVE_BIAS_TRANSFORMER_XL, /* (q + u) . k + (q + v) . r, where r is a projection of
                                           sinusoids by "self_attn.distances.key.weight", and u and v
                                           are "self_attn.distances.content_bias" and
@@ -86,14 +86,14 @@ typedef enum rapt_relative_bias {
                                           width must be even. Dai et al. 2019 */
     /* (q . k + q . r + k . r') / sqrt(3), where r is the row for the distance from query to key,
        projected by "self_attn.distances.key.weight", and r' is the row for the distance from key to
-       query, projected by "...query.weight". The learned rows are those of the table
+       query, projected by "...query.weight". Both are rows of the learned table
        "encoder.distances.weight" or "decoder.distances.weight" [2 relative_distance + 1][width].
        With relative_buckets, distances share logarithmic buckets (rapt_distance_buckets), the table
        is [2 relative_buckets - 1][width], and relative_distance must be at least relative_buckets -
        1. He et al. 2021 */
     RAPT_RELATIVE_BIAS_DEBERTA
 } rapt_relative_bias;
-/* How the rows of a sequence are reduced to one row. */
+/* How the output rows of a sequence, one per token, are reduced to one row. */
 typedef enum rapt_pooling {
     RAPT_POOLING_NONE,  /* no reduction */
     RAPT_POOLING_FIRST, /* the first row */
@@ -386,12 +386,12 @@ typedef enum rapt_field_type {
     RAPT_FIELD_TYPE_ENUM   /* an enumeration, read and written as int */
 } rapt_field_type;
 /* The description of a field of rapt_config, for programs that list, parse or print configurations.
-   Descriptions are static. Later versions may append members to the struct. min and max are set for
+   Descriptions are static. Later versions may append fields to this struct. min and max are set for
    every type. */
 typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
-    rapt_field_type type; /* type of the member */
-    size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
+    rapt_field_type type; /* type of the field */
+    size_t offset;        /* offset of the field in rapt_config; its size is always 4 bytes */
     double min, max;      /* smallest value; largest value */
     double zero;          /* the value that 0 stands for if that is a constant, else 0 */
     const char *(*word)(

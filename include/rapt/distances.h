@@ -74,9 +74,9 @@ typedef struct rapt_relative {
 
    There are n = before + 1 + after distances, at most 65536. K is key_width and V is value_width.
    Row 0 of an array is for distance -before. With `buckets`, distances share vectors instead: r[d],
-   r'[d] and a[d] are row buckets[before + d] of arrays with bucket_count rows. For each head, a
-   workspace grows by about 2 m floats per query row for r, the same again for a, and 2 n floats per
-   key row for r', where m is n or, with `buckets`, n + bucket_count. */
+   r'[d] and a[d] are row buckets[before + d] of arrays with bucket_count rows. For each head, the
+   workspace needs about 2 m additional floats per query row for r, 2 m for a, and 2 n per key row
+   for r', where m is n or, with `buckets`, n + bucket_count. */
 typedef struct rapt_distances {
     int before;           /* distances below -before count as -before; 0 or more */
     int after;            /* distances above `after` count as `after`; 0 or more */

@@ -29,8 +29,9 @@ typedef enum rapt_normalize {
 /* Options of an encoder. */
 typedef struct rapt_encoder_options { /* size-first, see base.h */
     size_t size;
-    rapt_pooling pooling;     /* how the rows of a text are reduced to one; 0 means config.pooling
-                                 or, if that is NONE, MEAN */
+    rapt_pooling pooling;     /* how rapt_encoder_embed reduces the encoder's output, one row per
+                                 token, to one vector; 0 means config.pooling or, if that is NONE,
+                                 MEAN */
     rapt_normalize normalize; /* whether embeddings are normalized */
     int max_tokens; /* maximum number of tokens per text, including special tokens, at most 2^24; 0
                        means the value of the metadata key "rapt.max_tokens" or, if that is missing,

@@ -173,16 +173,16 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     /* If not NULL, the terms of each source. The beam is partitioned by the number of term tokens
        that hypotheses lack, so `beams` should exceed the number of tokens of all terms. The length
        limit must leave room for the terms. If max_ratio is set, its limit is raised by the number
-       of tokens in all terms, but never above max_length. A term counts for as many tokens as its
-       shortest phrase has. Logits are normalized as if there were no terms. Hypotheses that lack
-       terms come after all others, and the model cannot end them. For a source with terms, the
-       table in rapt_search_rules does not apply: an end token finishes its hypothesis if its rank
-       among the candidates that lack no term is below the number of places in the beam for such
-       candidates. The search for this source stops when nbest hypotheses with all terms score at
-       least as high as the best live one; a live hypothesis is ignored here if the end token was
-       its most likely token at some step while terms were missing. no_repeat_ngram does not forbid
-       tokens that begin or continue a phrase of a missing term. A source without terms is not
-       affected. Cannot be combined with temperature. */
+       of tokens in all terms (in the shortest phrase of each), but never above max_length. Logits
+       are normalized as if there were no terms. Hypotheses that lack terms come after all others,
+       and the model cannot end them. For a source with terms, the table in rapt_search_rules does
+       not apply: an end token finishes its hypothesis if its rank among the candidates that lack no
+       term is below the number of places in the beam for such candidates. The search for this
+       source stops when nbest hypotheses with all terms score at least as high as the best live
+       one; a live hypothesis is ignored here if the end token was its most likely token at some
+       step while terms were missing. no_repeat_ngram does not forbid tokens that begin or continue
+       a phrase of a missing term. A source without terms is not affected. Cannot be combined with
+       temperature. */
     const rapt_terms *terms;
     /* Penalty r for tokens that a sequence, including its prefix, already contains: their logits x
        become x / r if x > 0, else x * r. r is 0 or more. A value above 1 discourages repetition; 0
@@ -222,11 +222,10 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
     float *scores; /* [N * nbest] scores, or -infinity if fewer hypotheses were found */
     /* Cross-attention of each token and of the end token, averaged over the heads that
        config.alignment_layer and config.alignment_heads select. A row sums to 1 if the weights of
-       each head do, which is not the case with sigmoids or hard monotonic attention, for example.
-       The row of the end token is 0 if the sequence has none (`ended` is 0). The values of a
-       hypothesis, [counts + 1][S], are stored in [max_length + 1][S] floats, where S is the number
-       of tokens of its source. The nbest hypotheses of a source are adjacent. Requires
-       limits.alignments. */
+       each head do, which is not the case with sigmoid or local-p, for example. The row of the end
+       token is 0 if the sequence has none (`ended` is 0). The values of a hypothesis, [counts +
+       1][S], are stored in [max_length + 1][S] floats, where S is the number of tokens of its
+       source. The nbest hypotheses of a source are adjacent. Requires limits.alignments. */
     float *alignments;
     /* [N * nbest][max_length] log-probabilities, in nats, of the tokens and then the end token,
        each given the preceding tokens; 0 for tokens of the prefix. They are normalized as the
@@ -264,8 +263,8 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
    values of target b start at [target->starts[b] + b], with the end token's value last; if end is
    -1, they start at [target->starts[b]]. sums receives [batch] totals. Either array may be NULL.
    Each value is the log softmax of the logits that rapt_decode returns. rapt_generate reports the
-   same value if its logits are not changed and no token is suppressed, forbidden or penalized. The
-   bits are the same in any batch and for any limits.
+   same value if its logits are not changed and no token is suppressed, forbidden or penalized.
+   Results are bit-identical in any batch and for any limits.
 
    The length of a target, including its end token, is limited like max_length in rapt_generate.
    After this call, rapt_encode must be called before rapt_decode.

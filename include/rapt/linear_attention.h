@@ -154,8 +154,8 @@ RAPT_API rapt_status rapt_linear_attention_backward(const rapt_linear_attention 
 
 /* Appends rows, usually one, to sequences: computes out from q, k and v, which have the same shapes
    as in rapt_linear_attention_forward, and updates the states in `state`, which must be set before
-   the first rows, usually to 0. One call with n rows gives the same bits as n calls with one row.
-   Errors are the same as for rapt_linear_attention_forward. */
+   the first rows, usually to 0. The results of one call with n rows are bit-identical to those of n
+   calls with one row. Errors are the same as for rapt_linear_attention_forward. */
 RAPT_API rapt_status rapt_linear_attention_step(const rapt_linear_attention *a, const float *q,
                                                 const float *k, const float *v, float *state,
                                                 float *out, void *workspace, rapt_message *why);

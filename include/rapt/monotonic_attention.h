@@ -1,5 +1,5 @@
-/* monotonic_attention.h - monotonic attention on plain arrays, with expected values and gradients
-   for training, and hard stops for inference.
+/* monotonic_attention.h - monotonic attention on plain arrays: expected outputs and their gradients
+   for training, and outputs with hard stops, which inference uses.
 
    A head reads the keys from left to right and never goes back. For query t it starts at the key
    where query t - 1 stopped, or at key 0 for query 0. If it reaches key s, it stops there with
@@ -21,14 +21,14 @@
        chunk       softmax over keys s - chunk + 1 to s     Chiu and Raffel 2018 (1712.05382), MoChA
        lookback    softmax over keys 0 to s                 Arivazhagan et al. 2019 (1906.05218)
 
-   With several heads, these are the variants of monotonic multihead attention in Ma et al. 2019
-   (1909.12406). forward computes the expected value of out, which is the sum over s of
-   weights[t][s] v[s]. step makes hard stops: a head stops at the first key with p >= 0.5 and reads
-   no key after it. step adds no noise.
+   With several heads, hard and lookback are the variants of monotonic multihead attention in Ma et
+   al. 2019 (1909.12406). forward computes the expected value of out, which is the sum over s of
+   weights[t][s] v[s]. step adds no noise and uses hard stops: a head stops at the first key with
+   p >= 0.5, and reads no key after it.
 
    If a query does not stop at any key, its output is 0, and so are the alignments and outputs of
    all later queries of the head, as in Raffel et al. The sum of alpha[t] may therefore be less than
-   1. With last_stops, a head that reaches the last existing key always stops there.
+   1. With last_stops, a head that reaches the last valid key (see key_counts) always stops there.
 
    Alignments and weights below 2^-100 may become 0. If an element is infinite or NaN, the results
    of its sequence and key head may be meaningless; other results are not affected.
@@ -48,8 +48,8 @@ extern "C" {
 /* The mode, which determines the output of a query that stops at key s. */
 typedef enum rapt_monotonic {
     RAPT_MONOTONIC_HARD,     /* the value of key s */
-    RAPT_MONOTONIC_CHUNK,    /* a softmax average of the last `chunk` values up to s */
-    RAPT_MONOTONIC_LOOKBACK, /* a softmax average of all values up to s */
+    RAPT_MONOTONIC_CHUNK,    /* a softmax-weighted mean of the last `chunk` values up to s */
+    RAPT_MONOTONIC_LOOKBACK, /* a softmax-weighted mean of all values up to s */
     RAPT_MONOTONIC_COUNT
 } rapt_monotonic;
 /* Returns the name of a mode, such as "lookback", or NULL for an unknown value. The string is
@@ -88,24 +88,23 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
                                 if every sequence has `queries` rows */
     const int *key_starts;   /* the same for k, v and chunk_k; NULL if every sequence has `keys`
                                 rows */
-    const int *key_counts;   /* [batch] number of existing keys in each sequence; keys after these
-                                are ignored. NULL if all keys exist */
-    const float *offset;     /* [heads] added to the argument of the sigmoid in p; NULL means 0. The
-                                papers start training with -1 to -4 */
+    const int *key_counts;   /* [batch] number of valid keys in each sequence; the keys after them
+                                are padding and are ignored. NULL if all keys are valid */
+    const float *offset;     /* [heads] the offset in p, usually learned; NULL means 0. The papers
+                                initialize it to between -4 and -1 */
     float scale;             /* factor applied to q.k, finite; 0 means 1 / sqrt(key_width) */
     float chunk_scale;       /* factor applied to chunk_q.chunk_k, finite; 0 means 1 /
                                 sqrt(key_width) */
     int chunk;               /* number of keys in a chunk, 1 or more; only chunk mode reads it */
-    int last_stops; /* if nonzero, a head that reaches the last existing key stops there (mass
-                       preservation in fairseq). Set it to 0 while a source is still
-                       arriving */
-    float noise;    /* standard deviation of the noise in forward and backward, 0 or more; the
-                       papers use 1. The noise teaches a model to make p nearly 0 or 1. Each element
-                       is a sum of 12 uniform random numbers, so its distribution is nearly
-                       normal */
-    int threads;    /* maximum number of threads, see base.h */
-    uint64_t seed;  /* seed for the noise. Each element depends on the seed and on the indices of
-                       its sequence, head, query and key. forward and backward need the same seed */
+    int last_stops;          /* if nonzero, a head that reaches the last valid key stops there (mass
+                                preservation in fairseq). Set it to 0 while keys still arrive */
+    float noise;   /* standard deviation of the noise in forward and backward, 0 or more; the
+                      papers use 1. The noise teaches a model to make p nearly 0 or 1. Each element
+                      is a sum of 12 uniform random numbers, so its distribution is nearly
+                      normal */
+    int threads;   /* maximum number of threads, see base.h */
+    uint64_t seed; /* seed for the noise. Each element depends on the seed and on the indices of
+                      its sequence, head, query and key. forward and backward need the same seed */
 } rapt_monotonic_attention;
 
 /* Fills in *a for arrays [batch][heads][rows][width] and weights [batch][heads][queries][keys].
@@ -133,7 +132,7 @@ RAPT_API size_t rapt_monotonic_attention_workspace(const rapt_monotonic_attentio
 typedef struct rapt_monotonic_attention_outputs { /* size-first, see base.h */
     size_t size;
     float *alpha;   /* expected alignments, in the layout given by the problem's `weights`; 0 for
-                       keys that do not exist */
+                       padding keys */
     float *weights; /* weights of the values, in the same layout; equal to alpha in hard mode */
     float *delays;  /* [heads][query rows of all sequences] sum over s of (s + 1) alpha[t][s], the
                        expected number of keys that a query has read; a query that does not stop
@@ -185,15 +184,14 @@ RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_atte
 
 /* Computes out for further queries, usually one, with hard stops and without noise. positions
    [batch][heads] holds the key at which each head continues, initially 0. The call sets it to the
-   key where the last query stopped, or to the number of existing keys if that query did not stop.
+   key where the last query stopped, or to the number of valid keys if that query did not stop.
    While the keys of a stream are still arriving, a query that did not stop can be repeated once
-   there are more keys; it continues after the keys that it has read. One call with n queries gives
-   the same bits as n calls with one query. In hard mode, the output of a query that stops is an
-   exact copy of a value.
+   there are more keys; it continues after the keys that it has read. The results of one call with n
+   queries are bit-identical to those of n calls with one query. In hard mode, the output of a query
+   that stops is an exact copy of a value.
 
    Errors are the same as for rapt_monotonic_attention_forward, except those about `outputs`. Also
-   returns RAPT_BAD_ARGUMENT if a position is negative or greater than the number of existing
-   keys. */
+   returns RAPT_BAD_ARGUMENT if a position is negative or greater than the number of valid keys. */
 RAPT_API rapt_status rapt_monotonic_attention_step(const rapt_monotonic_attention *a,
                                                    const float *q, const float *k, const float *v,
                                                    const float *chunk_q, const float *chunk_k,

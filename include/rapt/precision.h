@@ -19,33 +19,34 @@ typedef enum rapt_precision {
     RAPT_PRECISION_F16     /* IEEE 754 half precision: magnitudes of at most 65,504 */
 } rapt_precision;
 
-/* How trainers and sessions compute products with matrices of floats. Sessions do not support
-   OPENBLAS and AUTO. */
+/* How trainers and sessions compute products with matrices of floats. Sessions support neither
+   OPENBLAS nor AUTO. */
 typedef enum rapt_products {
-    RAPT_PRODUCTS_BUILTIN,  /* this library: the same bits for any number of threads and on every
-                               instruction set with a fused multiply-add, see rapt_isa */
-    RAPT_PRODUCTS_OPENBLAS, /* OpenBLAS: the same bits for any number of threads.
-                               rapt_trainer_create loads it into the process, where it stays, or
-                               returns RAPT_BAD_ARGUMENT if it is not installed */
+    RAPT_PRODUCTS_BUILTIN,  /* this library. Results are bit-identical for any number of threads and
+                               on every instruction set with fused multiply-add, see rapt_isa */
+    RAPT_PRODUCTS_OPENBLAS, /* OpenBLAS. Results are bit-identical for any number of threads.
+                               rapt_trainer_create loads OpenBLAS into the process, where it stays,
+                               or returns RAPT_BAD_ARGUMENT if it is not installed */
     RAPT_PRODUCTS_AUTO,     /* the faster of these two, chosen for each weight shape, separately for
                                outputs, input gradients and weight gradients. rapt_trainer_create
                                measures both for a few tenths of a second. If OpenBLAS is not
                                installed, the built-in products are used. A checkpoint stores the
-                               choice, so a resumed run has the same bits; another run may choose
-                               differently */
+                               choices, so the results of a resumed run are bit-identical to those
+                               of an uninterrupted one; another run may choose differently */
     RAPT_PRODUCTS_BF16,     /* this library, with both factors rounded to bf16 and their products
                                summed in single precision, in the order and with the rounding of the
                                instruction vdpbf16ps. Parameters and moments remain floats; norms,
                                attention and softmax are computed in single precision. On processors
-                               with AVX512_BF16 this is up to twice as fast as BUILTIN. On all
-                               others the instruction is emulated, which is slower than BUILTIN. The
-                               bits are the same with and without the instruction, and for any
-                               number of threads */
-    RAPT_PRODUCTS_BF16_TILES /* the same in the order of the AMX instruction tdpbf16ps, which adds
-                                up 32 products before it adds them to a sum. It is used if the
-                                processor has AMX for bf16 and this process may use it (see base.h),
-                                and emulated otherwise. Its bits differ from those of BF16; a NaN
-                                always has the bits 0xffc00000 */
+                               with AVX512_BF16, large products are up to twice as fast as with
+                               BUILTIN. On all others the instruction is emulated, which is slower
+                               than BUILTIN. Results are bit-identical with and without the
+                               instruction, and for any number of threads */
+    RAPT_PRODUCTS_BF16_TILES /* like BF16, but summed in the order of the AMX instruction tdpbf16ps,
+                                which sums 32 products before adding the result to the accumulator.
+                                The instruction is used if the processor has AMX for bf16 and this
+                                process may use it (see base.h), and emulated otherwise. Results
+                                differ slightly from those of BF16; a NaN always has the bits
+                                0xffc00000 */
 } rapt_products;
 
 /* A model: a configuration, parameters and metadata, see transformer.h. Sessions only read a model,
@@ -63,14 +64,14 @@ RAPT_API const char *rapt_precision_name(rapt_precision precision);
 
    In 8-bit precision, a matrix has one scale per row and takes about a quarter of the memory.
    Sessions also quantize each row that they multiply by such a matrix, and sum the products
-   exactly. Results therefore have the same bits on AVX2, AVX-512 and NEON, for any number of
-   threads and in any batch. A matrix that was imported from 8-bit integers (rapt_model_scales) and
-   has not been changed is converted back to the same integers. In the other direction, integers
-   become the floats that they represent.
+   exactly. Results are therefore bit-identical on AVX2, AVX-512 and NEON, for any number of threads
+   and in any batch. A matrix that was imported from 8-bit integers (rapt_model_scales) and has not
+   been changed is converted back to the same integers. In the other direction, integers become the
+   floats that they represent.
 
-   In a 16-bit precision, a matrix takes half the memory. Its elements are converted to floats when
-   they are multiplied. This is exact, so results have the same bits as those of a single-precision
-   model whose matrices were rounded to 16 bits.
+   In a 16-bit precision, a matrix takes half the memory. By default, its elements are converted to
+   floats when they are multiplied. This is exact, so results are bit-identical to those of a
+   single-precision model whose matrices were rounded to 16 bits.
 
    Call this function before creating sessions. Only a model in RAPT_PRECISION_F32 can be trained or
    changed by rapt_model_write. A conversion needs memory for the model in both precisions;
@@ -78,11 +79,16 @@ RAPT_API const char *rapt_precision_name(rapt_precision precision);
    RAPT_PRECISION_STORED, or the precision that the model already has, changes nothing. After an
    error, the model is unchanged. `threads` is the maximum number of threads, see base.h.
 
-   Returns RAPT_BAD_ARGUMENT if precision or threads is out of range, if the precision is F16 and a
-   parameter is infinite or NaN or an element of a matrix is too large, or if the precision is INT8
-   and the rows of a matrix have more than 133,144 elements, because a sum of products could then
-   overflow. Returns RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if the value of the
-   metadata key "rapt.scales" is damaged. */
+   Returns RAPT_BAD_ARGUMENT in these cases:
+
+       - precision or threads is out of range;
+       - the precision is F16, and an element of a matrix is too large, or a parameter is infinite
+         or NaN;
+       - the precision is INT8, and the rows of a matrix have more than 133,144 elements, so that a
+         sum of products could overflow.
+
+   Returns RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if the value of the metadata key
+   "rapt.scales" is damaged. */
 RAPT_API rapt_status rapt_model_set_precision(rapt_model *model, rapt_precision precision,
                                               int threads, rapt_message *why);
 

@@ -14,7 +14,8 @@ extern "C" {
        - the first tokens of the target vocabulary;
        - the tokens listed for its source tokens;
        - the source tokens themselves, if both sides share a vocabulary;
-       - as in Marian, padding: the lowest other ids, until the number of tokens is a multiple of 8;
+       - the remaining tokens with the lowest ids, as padding, until the number of tokens is a
+         multiple of 8 (as in Marian);
        - the end token.
 
    A shortlist is immutable: any number of threads may share one. */
@@ -25,7 +26,7 @@ typedef struct rapt_shortlist rapt_shortlist;
 
        binary   as in Bergamot and Firefox (lex.*.bin)
        text     lines "target source probability", as in fast_align's lexicons and Marian's lex.s2t,
-                with probabilities from 0 to 1 (up to 1.01 is accepted, for rounding)
+                with probabilities from 0 to 1 (or up to 1.01, to allow for rounding)
 
    A shortlist from a text file lists the 100 most likely target tokens of each source token, and
    the first 100 tokens of the target vocabulary. As in Marian, lines with the word NULL are
@@ -34,10 +35,12 @@ typedef struct rapt_shortlist rapt_shortlist;
 
    The file may be compressed with gzip or zstd, and may hold up to 2^30 bytes when decompressed. It
    is treated as untrusted. The tokenizers are not needed after the call. The caller must free the
-   shortlist. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is
-   damaged, is too large, does not fit the vocabularies, or is a text file with no line that has a
-   word from each vocabulary and a probability above 0; *why says which. Returns RAPT_NO_MEMORY if
-   an allocation fails. */
+   shortlist.
+
+   Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is damaged, too
+   large or made for other vocabularies; *why describes the problem. A text file counts as made for
+   other vocabularies if no line has a probability above 0 and a word from each vocabulary. Returns
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                                          const rapt_tokenizer *source, const rapt_tokenizer *target,
                                          const rapt_allocator *allocator, rapt_message *why);

@@ -1,7 +1,7 @@
 /* train.h - training with teacher forcing, label-smoothed cross-entropy and Adam; also low-rank
-   adapters, steps whose batches are divided among machines, and checkpoints. A trainer is created
-   for a model. Each batch adds gradients, and each step updates the model. While a call to a
-   trainer runs, no session may use its model. */
+   adapters, data-parallel steps and checkpoints. A trainer is created for a model. Each batch adds
+   gradients, and each step updates the model. During a call to a trainer, no session may use its
+   model. */
 #ifndef RAPT_TRAIN_H
 #define RAPT_TRAIN_H
 
@@ -88,11 +88,11 @@ typedef struct rapt_train_options { /* size-first, see base.h */
                                effects on later rows count less */
     float reward_entropy;   /* reward per nat of entropy of the distribution from which a row draws
                                its key, -1e6 to 1e6; a negative value penalizes entropy */
-    /* The next two fields apply to RAPT_NORMALIZER_ARGMAX. They are either both 0 or both at least
-       1, and must be 0 if no attention layer uses this normalizer. In step n < anneal_steps,
-       counted from 0, the weights are softmax(anneal^(n / anneal_steps) x), which passes gradients
-       to the scores x. In later steps, and always in evaluation, they are the arg-max, which passes
-       none. */
+    /* The next two fields apply to RAPT_NORMALIZER_ARGMAX. Both must be 0, or both at least 1; they
+       must be 0 if no attention layer uses this normalizer. In step n < anneal_steps, counted from
+       0, the weights are softmax(anneal^(n / anneal_steps) x), which passes gradients to the scores
+       x. In later steps, and always in evaluation, the arg-max is used, which passes no
+       gradients. */
     float anneal;     /* factor applied to x, reached after anneal_steps steps, 1 to 1e6, or 0 */
     int anneal_steps; /* number of steps with a softmax, 0 or more */
     /* Weight of the guided alignment loss, 0 to 1e6; see rapt_train_align (Chen et al. 2016, as in
@@ -106,7 +106,7 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        to the backward pass. If the model was imported from a quantized file, rapt_trainer_create
        removes its scales (rapt_model_scales), which no longer apply after a step. The trainer needs
        additional memory: 1.25 times the size of the model, and a copy of the largest activations.
-       See also rapt_trainer_set_quantized. 0: trains in single precision */
+       See also rapt_trainer_set_quantized. 0: trains without quantization */
     int quantize_aware;
     /* [rapt_model_tensors] one rapt_tuning per parameter, to fine-tune a model. NULL means that all
        parameters are trained in full. rapt_trainer_create reads the array; it is not needed
@@ -159,9 +159,10 @@ typedef struct rapt_report { /* size-first, see base.h */
                              take a step; else 0 */
     double rate;          /* learning rate of the step, set by the same calls; else 0 */
     long long step;       /* number of steps so far */
-    double alignment;     /* guided alignment loss summed over tokens, times its weight; 0 in
-                             evaluations and in steps in shards */
-    double coverage;      /* coverage loss summed over tokens, times its weight; 0 in evaluations */
+    double alignment;     /* guided alignment loss summed over tokens, times its weight; 0 for
+                             evaluations and sharded steps */
+    double coverage;      /* coverage loss summed over tokens, times its weight; 0 for
+                             evaluations */
 } rapt_report;
 
 /* The gradients, moments and activations of a model that is being trained. Only one thread at a
@@ -178,9 +179,9 @@ typedef struct rapt_train_limits { /* size-first, see base.h */
     int source_tokens; /* total over all sequences, 1 or more if the model reads a source */
     int target_tokens; /* total over all sequences, 2 or more if the model has a decoder */
     int threads;       /* maximum number of threads, see base.h */
-    int shards; /* shards per step for rapt_train_shard, a power of two, at most 1024; needs memory
-                   for log2(shards) additional gradients. 0 means that rapt_train_shard cannot be
-                   used */
+    int shards;   /* shards per sharded step (see below), a power of two, at most 1024; needs memory
+                     for log2(shards) additional gradients. 0 means that rapt_train_shard cannot be
+                     used */
     int reserved; /* must be 0 */
 } rapt_train_limits;
 
@@ -237,9 +238,10 @@ typedef struct rapt_alignment {
    contributes the mean of -log(weight + 1e-6) over its aligned tokens, with the weights before
    dropout. rapt_report.alignment reports this term separately.
 
-   The arrays are not copied; the next call checks and reads them. They apply only to that call,
-   unless it returns RAPT_BAD_ARGUMENT. If alignment is NULL, an earlier call to rapt_train_align is
-   canceled. Otherwise returns RAPT_BAD_ARGUMENT if options.guided_alignment is 0. */
+   The arrays are not copied; the next call to one of these functions checks and reads them. They
+   apply only to that call, but if it returns RAPT_BAD_ARGUMENT, they remain set for the call after
+   it. If alignment is NULL, an earlier call to rapt_train_align is canceled. Otherwise returns
+   RAPT_BAD_ARGUMENT if options.guided_alignment is 0. */
 RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
                                       rapt_message *why);
 
@@ -265,9 +267,9 @@ RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_token
 
 /* Returns the gradients, a block of *count floats in the layout of the parameters. **tokens is the
    number of tokens that contributed to them. The caller may change both, for example to sum them
-   across machines. In a step in shards, **tokens is 0 and is not read, since the records hold these
-   numbers. count and tokens may be NULL. The block belongs to the trainer; with limits.shards, it
-   is valid until the trainer's next call. Returns NULL for NULL. */
+   across machines. In a sharded step, **tokens is 0 and is not read, since the records contain the
+   numbers of tokens. count and tokens may be NULL. The block belongs to the trainer; if
+   limits.shards is not 0, it is valid until the trainer's next call. Returns NULL for NULL. */
 RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens);
 /* Copies the gradient of a parameter to data [rows][columns], in the layout of rapt_model_read.
    Returns RAPT_BAD_ARGUMENT if the index is out of range. */
@@ -279,16 +281,17 @@ RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int
 RAPT_API rapt_status rapt_trainer_read_adapter(const rapt_trainer *trainer, int index, float *a,
                                                float *b, rapt_message *why);
 
-/* ---- steps in shards: accumulation on one machine, or training on many ----
+/* ---- sharded steps: gradient accumulation on one machine, or training on many ----
 
-   A step in shards consists of S = limits.shards batches, called shards. Each shard has its own
-   gradient. The gradients are summed in a complete binary tree over shards 0 .. S-1:
+   In a sharded step, the batch is divided into S = limits.shards smaller batches, called shards.
+   Each shard has its own gradient. The gradients are summed in a complete binary tree over shards
+   0 .. S-1:
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
    in single precision. Random numbers depend only on the seed, the number of steps attempted and
-   the shard's number. The baseline for sampled keys is updated once per step. The bits therefore do
-   not depend on which machine computes a shard, or when.
+   the shard's number. The baseline for sampled keys is updated once per step. Results are therefore
+   bit-identical no matter which machine computes a shard, or when.
 
    On one machine, call rapt_train_shard for 0 .. S-1, then rapt_train_shards_step. On several
    machines, each has a trainer with the same model, options and number of shards, and the caller
@@ -301,9 +304,9 @@ RAPT_API rapt_status rapt_trainer_read_adapter(const rapt_trainer *trainer, int 
           the sum to the gradients of every machine (rapt_trainer_gradients).
        4. Each machine takes the same step with rapt_train_shards_step.
 
-   With a single shard, a step gives the same bits as rapt_train_gradient and rapt_train_step. With
-   RAPT_PRODUCTS_AUTO each trainer makes its own measurements, so the bits may differ between
-   machines. */
+   The results of a step with a single shard are bit-identical to those of rapt_train_gradient and
+   rapt_train_step. With RAPT_PRODUCTS_AUTO, each trainer makes its own measurements, so results may
+   differ slightly between machines. */
 
 /* The results of a shard that other machines need in addition to its gradient. A program may send
    the struct as raw bytes to another program that uses the same version of the library on a machine
@@ -333,8 +336,8 @@ typedef struct rapt_subtree {
 RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                                        rapt_message *why);
 /* Computes the gradient of one shard of a step, and fills in *record for rapt_train_shards_step. If
-   source and target are NULL, the shard is empty, as some must be if a batch has fewer sequences
-   than there are shards. Each shard may be computed once per step. A trainer has enough memory to
+   source and target are NULL, the shard is empty. A batch with fewer sequences than shards needs
+   empty shards. Each shard may be computed once per step. A trainer has enough memory to
    compute all shards, or a range from rapt_shards_range, in ascending order; in any other order, a
    call may return RAPT_BAD_ARGUMENT.
 
@@ -384,15 +387,20 @@ RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int c
 RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_shard *records,
                                             rapt_report *report, rapt_message *why);
 /* Discards the shards computed since the last step, so that the trainer can be saved. Computing
-   them again gives the same bits. Gradients from rapt_train_gradient are not discarded. NULL is
-   allowed. */
+   them again gives bit-identical gradients. Gradients from rapt_train_gradient are not discarded.
+   NULL is allowed. */
 RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
 
-/* Describes, for human readers, how this trainer computes matrix products of floats: "built-in",
-   "bf16" or "bf16 tiles", also followed by ", emulated", "OpenBLAS: all large products", or a list
-   of the products that OpenBLAS computes, for example "OpenBLAS: y 2048x512, dW 512x2048". An entry
-   is y, dx or dW, followed by the shape of the weights (outputs x inputs). The string belongs to
-   the trainer and is valid until its next call. Returns NULL for NULL. */
+/* Describes, for human readers, how this trainer computes matrix products of floats. The text is
+   one of these:
+
+       - "built-in";
+       - "bf16" or "bf16 tiles", with ", emulated" appended if the instruction is emulated;
+       - "OpenBLAS: all large products";
+       - a list of the products that OpenBLAS computes, such as "OpenBLAS: y 2048x512, dW 512x2048",
+         with y, dx or dW before the shape of the weights (outputs x inputs).
+
+   The string belongs to the trainer and is valid until its next call. Returns NULL for NULL. */
 RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 
 /* Sets the peak learning rate; the schedule continues. If the rate is outside the range of
@@ -407,10 +415,10 @@ RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
 
 /* Saves a checkpoint: parameters, adapters, moments, the peak learning rate and the other state of
-   the trainer, but not its options. A trainer that has the same options and loads the checkpoint
-   continues with the same bits. The file is replaced atomically (file.h). metadata has the same
-   meaning as for rapt_model_save, and rapt_model_load can also read the file. Allocates memory for
-   the duration of the call.
+   the trainer, but not its options. If a trainer with the same options and limits.shards loads the
+   checkpoint, its results are bit-identical to those of an uninterrupted run. The file is replaced
+   atomically (file.h). metadata has the same meaning as for rapt_model_save, and rapt_model_load
+   can also read the file. Allocates memory for the duration of the call.
 
    Returns RAPT_BAD_ARGUMENT if there are gradients or shards that no step has applied, if the rate
    is out of range, or if rapt_model_save would reject metadata. Returns RAPT_NOT_FINITE if a

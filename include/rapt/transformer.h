@@ -15,9 +15,9 @@ extern "C" {
 
 /* ---- models (rapt_model, declared in precision.h) ---- */
 
-/* Creates a model with random parameters. The caller must free *model. Equal configurations and
-   seeds give equal bits. Returns RAPT_BAD_ARGUMENT if rapt_config_check rejects the configuration,
-   and RAPT_NO_MEMORY if an allocation fails. */
+/* Creates a model with random parameters. The caller must free *model. The same configuration and
+   seed give bit-identical parameters. Returns RAPT_BAD_ARGUMENT if rapt_config_check rejects the
+   configuration, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                                        const rapt_allocator *allocator, rapt_message *why);
 /* Frees a model. NULL is allowed. */
@@ -47,8 +47,8 @@ typedef struct rapt_metadata {
 
 /* Saves a model as a safetensors file that includes its configuration and metadata. In the file,
    each element of `metadata` [count] adds a pair, replaces the value of an existing key or, if its
-   value is NULL, removes the key. Pairs are written in a fixed order, so equal models give equal
-   files. The file is replaced atomically, as described in file.h.
+   value is NULL, removes the key. Pairs are written in a fixed order, so equal models give
+   identical files. The file is replaced atomically, as described in file.h.
 
    Returns RAPT_NO_FILE if the file cannot be written, and RAPT_NO_MEMORY if an allocation fails.
    Returns RAPT_BAD_ARGUMENT if a key is NULL, is given twice or is written by the library itself,
@@ -190,7 +190,7 @@ typedef struct rapt_tokens {
     int batch;            /* number of sequences */
     const int32_t *ids;   /* tokens of all sequences; NULL if vectors is set */
     const int *starts;    /* [batch + 1] */
-    const float *vectors; /* replaces ids for an encoder that reads vectors, see below */
+    const float *vectors; /* replaces ids if the encoder reads vectors, see below */
 } rapt_tokens;
 
 /* A model whose encoder reads vectors (config.source_width) takes sources with `vectors` instead of
@@ -216,17 +216,17 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int threads;       /* maximum number of threads, see base.h */
     int alignments;    /* if nonzero, rapt_generate can return alignments, which needs memory for at
                           least target_length * beams * source_tokens floats */
-    int self_weights;  /* if nonzero, rapt_session_weights can return self-attention. The session
-                          then encodes all sequences at once and stores the queries and keys of
-                          every layer, which needs more memory */
+    int self_weights;  /* if nonzero, rapt_session_weights can return self-attention weights. The
+                          session then encodes all sequences at once and stores the queries and keys
+                          of every layer, which needs more memory */
     int bf16_cache;    /* if nonzero, the decoder's keys and values are rounded to bf16 when they
                           are cached, which halves their memory and changes results slightly.
-                          Results still do not depend on batches, numbers of threads or instruction
-                          sets. Recurrent states and the keys of monotonic attention remain
-                          floats */
-    /* BUILTIN, BF16 or BF16_TILES: how products with matrices of floats or bf16 are computed. In
-       bf16, products of many rows are faster on processors that have the instruction, and products
-       of few rows are slower everywhere. */
+                          Results still do not depend on batching, the number of threads or the
+                          instruction set. Recurrent states and the keys and values of monotonic
+                          attention remain floats */
+    /* BUILTIN, BF16 or BF16_TILES: how products with matrices of floats or bf16 are computed. On
+       processors with vdpbf16ps (for BF16) or tdpbf16ps (for BF16_TILES), products of many rows are
+       faster than with BUILTIN. Products of few rows are slower on every processor. */
     rapt_products products;
 } rapt_limits;
 
@@ -276,12 +276,13 @@ RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source
 /* Appends tokens to the targets of the last rapt_encode (limits.beams targets for each source), and
    predicts the tokens that follow. The number of tokens for a target may be 0. *logits is set to an
    array [tokens][target_vocab]. It belongs to the session and is valid until the session's next
-   call. logits may be NULL. A call with n tokens gives the same bits as n calls with one token
-   each. Returns RAPT_BAD_ARGUMENT if target->batch is not the number of targets, there are more
-   tokens than the limits allow, a target becomes longer than limits.target_length, `starts` does
-   not begin with 0 or decreases, or a token is outside the vocabulary. Also returns
-   RAPT_BAD_ARGUMENT if the model has no decoder, or if neither rapt_encode nor rapt_embed has been
-   called since the session was created or since the last rapt_generate or rapt_score_targets. */
+   call. logits may be NULL. The results of a call with n tokens are bit-identical to those of n
+   calls with one token each. Returns RAPT_BAD_ARGUMENT if target->batch is not the number of
+   targets, there are more tokens than the limits allow, a target becomes longer than
+   limits.target_length, `starts` does not begin with 0 or decreases, or a token is outside the
+   vocabulary. Also returns RAPT_BAD_ARGUMENT if the model has no decoder, or if neither rapt_encode
+   nor rapt_embed has been called since the session was created or since the last rapt_generate or
+   rapt_score_targets. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
@@ -294,11 +295,11 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
 
 /* Copies the cross-attention weights of a layer and head for the tokens in the last rapt_decode. A
    layer or head of -1 means the mean over all layers or heads. weights is [tokens][source tokens];
-   its rows are stored back to back, each as long as its own source. Rows that see a key sum to 1,
-   except with monotonic or differential attention, local-p, sinks, sigmoids or talking heads.
-   Returns RAPT_BAD_ARGUMENT if the model has no cross-attention, if the layer or head is out of
-   range, or if rapt_session_reorder, rapt_generate or rapt_score_targets has been called since the
-   last rapt_decode. */
+   its rows are stored back to back, each as long as its own source. A row with at least one visible
+   key sums to 1, except with differential attention, local-p, sink-softmax, sigmoid or talking
+   heads. Returns RAPT_BAD_ARGUMENT if the model has no cross-attention, if the layer or head is out
+   of range, or if rapt_session_reorder, rapt_generate or rapt_score_targets has been called since
+   the last rapt_decode. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
@@ -308,21 +309,22 @@ typedef enum rapt_weights {
     RAPT_WEIGHTS_ENCODER, /* self-attention of the source tokens of the last rapt_encode; each row
                              is as long as its source */
     RAPT_WEIGHTS_DECODER, /* self-attention of the tokens in the last rapt_decode; each row is as
-                             long as its target is now, and is 0 at later tokens */
+                             long as its target is now, and is 0 at tokens after its query */
     RAPT_WEIGHTS_CROSS    /* cross-attention of the tokens in the last rapt_decode, as returned
                              by rapt_session_alignment */
 } rapt_weights;
 /* Copies the attention weights of a layer and head. A layer or head of -1 means the mean over all
    layers or heads. weights is [queries][keys], with each row as long as its own sequence. With
    config.differential, the weights of a head are p - lambda p2, and with config.talking_heads they
-   are mixed; in both cases they may be negative. With config.monotonic, the cross-attention weights
-   are those of hard stops. The weights are recomputed from the session's queries and keys, and have
-   the same bits as those from rapt_attention_weights. This takes one product of queries and keys
-   per layer and head. With location-aware and coverage scores, the weights of all rows of the last
-   call are recomputed; with talking heads, the weights of all heads are. Returns RAPT_BAD_ARGUMENT
-   if self-attention is requested but limits.self_weights is 0, if the model does not have this
-   attention, layer or head, or if weights of the last rapt_decode are requested after
-   rapt_session_reorder, rapt_generate or rapt_score_targets. */
+   are mixed; in both cases they may be negative. With config.monotonic, cross-attention uses hard
+   stops (monotonic_attention.h), so its weights are 0 after the token at which the head stopped.
+   The weights are recomputed from the session's queries and keys, and are bit-identical to those
+   from rapt_attention_weights. This takes one product of queries and keys per layer and head. With
+   location-aware and coverage scores, the weights of all rows of the last call are recomputed; with
+   talking heads, the weights of all heads are. Returns RAPT_BAD_ARGUMENT if self-attention is
+   requested but limits.self_weights is 0, if the model does not have this attention, layer or head,
+   or if weights of the last rapt_decode are requested after rapt_session_reorder, rapt_generate or
+   rapt_score_targets. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 

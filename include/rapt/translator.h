@@ -388,11 +388,11 @@ typedef struct rapt_translation {
 /* Receives a translation. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
 
-/* Translates texts [count], each a sentence, in batches of sentences of similar length. Batching
-   does not change the bits of a translation. `callback` is called on the calling thread with
-   `user`, in order of sentences and ranks: once for a sentence with an error or no tokens,
-   otherwise for each translation found, at most nbest. If `alignments` is not 0, `alignment` and
-   the fields that depend on it are set. Allocates memory for the duration of the call.
+/* Translates texts [count], each a sentence, in batches of sentences of similar length. Results are
+   bit-identical in any batch. `callback` is called on the calling thread with `user`, in order of
+   sentences and ranks: once for a sentence with an error or no tokens, otherwise for each
+   translation found, at most nbest. If `alignments` is not 0, `alignment` and the fields that
+   depend on it are set. Allocates memory for the duration of the call.
 
    An error in one sentence is reported in the status of its translation. Returns RAPT_NO_MEMORY if
    an allocation fails; translations that `callback` has already received are then still correct.
@@ -479,8 +479,8 @@ typedef struct rapt_text_score {
 /* Receives a score. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
 
-/* Scores targets [count] as translations of sources [count]. Batching does not change the bits of a
-   score. `callback` runs on the calling thread and receives `user`. It is called once per pair, in
+/* Scores targets [count] as translations of sources [count]. Results are bit-identical in any
+   batch. `callback` runs on the calling thread and receives `user`. It is called once per pair, in
    order. Allocates memory for the duration of the call. Errors are the same as for
    rapt_translate_many.
 
