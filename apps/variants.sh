@@ -51,9 +51,9 @@ row "scaled dot, global, softmax (default)"
 for score in dot general cosine location additive location-aware coverage; do
     row "score: $score" --score "$score"
 done
-row "cross-attention alone: additive" --cross-score additive
+row "only cross-attention: additive" --cross-score additive
 row "cross-attention: coverage" --cross-score coverage
-row "cross-attention: coverage, its loss" --cross-score coverage --coverage-loss 1
+row "cross-attention: coverage, with coverage loss" --cross-score coverage --coverage-loss 1
 for locality in local-m local-p; do
     row "self-attention: $locality" --self-locality "$locality"
     row "cross-attention: $locality" --cross-locality "$locality"
