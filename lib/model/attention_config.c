@@ -58,8 +58,8 @@ static rapt_relative relative_of(const rapt_config *c, const struct attention_us
 }
 
 /* Adapts a problem to latent rows: a key consists of P rotated elements and a latent row, which is
-   also the value, and queries are as wide as keys. The scale remains the one for queries and keys
-   of P + K elements, from which this form is derived. */
+   also the value, and queries are as wide as keys. The scale is still that of the original queries
+   and keys, which have P + K elements. */
 static void read_latent_rows(const rapt_config *c, bool cross, rapt_attention *a)
 {
     int P = rapt__latent_rotary(c, cross), R = c->latent_width;
@@ -74,8 +74,8 @@ static const float *array_at(const struct attention_use *which, size_t offset)
     return offset ? which->block + offset : unread;
 }
 
-/* Returns the distance vectors of self-attention, or all zeros if there are none. Projections are
-   set later (rapt__distances_use). */
+/* Returns the distance vectors of self-attention, or a zeroed struct if there are none. Projections
+   are set later (rapt__distances_use). */
 static rapt_distances distances_of(const rapt_config *c, const struct attention_use *which)
 {
     static const struct attention_offsets none;

@@ -15,8 +15,8 @@ static float *distances_of(const struct stack *s, const struct cache_state *stat
     return state->distances ? state->distances + (size_t)layer * size : NULL;
 }
 
-/* Returns the attention problem of a layer. The strides of q, k and v and the numbers of rows are
-   not set yet. */
+/* Returns the attention problem of a layer. Its numbers of rows and strides of q, k and v remain 0;
+   struct cache and struct cached_queries contain them instead. */
 static rapt_attention cached_spec(const struct stack *s, const struct cache_state *state, int layer,
                                   bool cross)
 {

@@ -303,8 +303,8 @@ static rapt_status check_relative(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Rejects latent rows combined with linear attention, and self-attention fields in a model whose
-   only attention is linear. */
+/* Rejects latent rows combined with linear attention and, in a model whose only attention is
+   linear, any field of ordinary self-attention that is not 0. */
 static rapt_status check_linear_decoder(const rapt_config *c, rapt_message *why)
 {
     static const enum config_field meaningless[] = {

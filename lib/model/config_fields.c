@@ -318,7 +318,7 @@ static bool read_value(rapt_config *c, int i, const struct config_pair *pair)
     return true;
 }
 
-/* Returns the only pair with this name, or NULL if none or several have it. */
+/* Returns the only pair with this name, or NULL if no pair or more than one has it. */
 static const struct config_pair *config_find_pair(const struct config_pairs *all, const char *name)
 {
     const struct config_pair *found = NULL;

@@ -1,6 +1,6 @@
 /* file.c - saves blocks of floats, such as parameters or Adam's moments, to safetensors files and
-   loads them. Tensors are saved either as plain matrices [rows][columns] or packed; packed.c loads
-   packed files. */
+   loads them. Tensors are saved either as plain matrices, in row-major order, or packed; packed.c
+   loads packed files. */
 #include "model/model.h"
 
 #include <stdio.h>
@@ -35,7 +35,8 @@ static struct tensor_source plain(const struct parameter *p)
     return (struct tensor_source){.rank = 2, .shape = {rows, columns}};
 }
 
-/* Describes a tensor of a parameter: a piece, or the plain matrix if `piece` is NULL. */
+/* Describes the tensor that holds a piece of a packed parameter or, if `piece` is NULL, the whole
+   parameter as a plain matrix. */
 static struct tensor_source source_of(const struct parameter *p, const struct packed_piece *piece,
                                       const struct block_file *block, struct named *named)
 {

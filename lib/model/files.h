@@ -98,12 +98,12 @@ struct scale_rows { /* rows [first, first + count) of a parameter */
 rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allocator,
                                 const struct scale_rows *rows, rapt_message *why);
 /* Replaces all alphas. `alphas` holds one alpha for each parameter of the model, 0 if it is
-   unknown; the alpha `none` is stored under the name "none". Scales do not change. After an error,
-   the model is unchanged. */
+   unknown. `none` is the alpha of the output layer with a shortlist, which is stored under the name
+   "none" as in Marian's files. Scales do not change. After an error, the model is unchanged. */
 rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, float none,
                                     rapt_message *why);
-/* Works like rapt_model_scales, but for a name that does not belong to a parameter and that has one
-   row. */
+/* Works like rapt_model_scales, but for one row with a name that need not be that of a parameter,
+   such as "none". */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);
 
@@ -115,7 +115,7 @@ struct block_file {
     enum value_range range;      /* the values that loading accepts; saving does not check them */
     const struct layout *layout; /* the block's layout; NULL means the model's */
 };
-struct block_output { /* the destination: the writer or, if that is NULL, the file at path */
+struct block_output { /* where blocks are saved: to the writer or, if it is NULL, at path */
     const char *path;
     const rapt_writer *writer;
     bool packed; /* see packed.c; only for a single block without a prefix */

@@ -69,8 +69,8 @@ void rapt__head_norms_backward(const struct exec_context *c, const struct step *
 
 /* ---- differences of attention maps (`differential`) ----
 
-   Each of a head's two attention maps uses half of the elements of the head's queries and keys. The
-   attention layer computes each map as if it were a head, so the values of a head are stored twice.
+   Each of a head's two attention maps uses half of the elements of the head's queries and keys.
+   lib/attention computes each map as if it were a head, so the values of a head are stored twice.
    If several heads share keys, their first maps precede their second maps, because maps that share
    keys must be adjacent. */
 

@@ -5,10 +5,11 @@
        k_h = (p, A_h' c)    v_h = B_h c    q_h . k_h = (q_h's first P elements) . p + (A_h q) . c
 
    where q is the rest of q_h. The keys and values of individual heads are never computed: instead,
-   A_h is applied to the queries, and B_h is applied to the weighted sums of latent rows. To the
-   attention layer, all heads therefore share one key head, whose keys are (p, c) and whose values
-   are c. Training, prompts and decoding all compute this form, so that their results agree bit for
-   bit. With latent_query_width, all q_h are linear functions of another latent row. */
+   A_h is applied to the queries, and B_h is applied to the weighted sums of latent rows. For
+   lib/attention, all heads therefore share one key head, whose keys are (p, c) and whose values are
+   c. Training, prompts and decoding all compute attention in this way, so that a prompt gives
+   results that are bit-identical to those of decoding token by token. With latent_query_width, all
+   q_h are linear functions of another latent row. */
 #include "model/sublayer.h"
 
 static struct head_norm norm_of(const struct stack *s, int layer, bool cross, ptrdiff_t row)
@@ -87,8 +88,8 @@ static void expand_queries_backward(const struct exec_context *c, const struct s
 
 /* ---- queries and outputs ---- */
 
-/* Returns the maps A, which apply to all elements of the queries except the rotated elements at the
-   beginning of each head. */
+/* Returns the linear maps A_h, which apply to all elements of the queries except the rotated
+   elements at the beginning of each head. */
 static struct head_map key_map_of(const struct step *s, bool cross)
 {
     const struct stack *stack = s->stack;
@@ -105,7 +106,7 @@ static struct head_map key_map_of(const struct step *s, bool cross)
         .y_row = (ptrdiff_t)c->heads * rows.k};
 }
 
-/* Returns the maps B from weighted sums of latent rows to the outputs of heads. */
+/* Returns the linear maps B_h from weighted sums of latent rows to the outputs of heads. */
 static struct head_map value_map_of(const struct step *s, bool cross)
 {
     const struct stack *stack = s->stack;

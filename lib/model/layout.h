@@ -23,7 +23,7 @@ static inline bool rapt__in_halves(enum layout_kind kind)
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels, and [out] */
     int in, out;
-    bool fine; /* in 8-bit arithmetic, each activation is quantized as the sum of two 8-bit terms */
+    bool fine; /* in 8-bit arithmetic, each input is quantized as the sum of two 8-bit terms */
 };
 struct norm_offsets {
     size_t gain, bias; /* [D] each unless stated otherwise; RMSNorm has no bias */
@@ -49,8 +49,8 @@ struct attention_offsets {       /* rows of qkv: queries, keys, values (struct h
     struct norm_offsets differential_norm;    /* gain [K] */
     struct norm_offsets output_norm;          /* for linear attention: gain [K] */
     struct score_offsets score;
-    size_t distance_keys, distance_values; /* with relative_bias shaw-keys or shaw: [distances]
-                                              [width of a map]; with shaw: [distances][K] */
+    size_t distance_keys, distance_values; /* keys [distances][width of a map] with relative_bias
+                                              shaw-keys or shaw; values [distances][K] with shaw */
     struct linear_offsets distance_key, distance_query; /* with deberta; distance_key also with
                                                            transformer-xl; no biases */
     size_t content_bias, position_bias;                 /* transformer-xl: [maps][width of a map] */
@@ -78,7 +78,8 @@ struct stack_offsets {       /* encoder or decoder */
     /* replaces the table in an encoder that reads vectors; otherwise its `in` is 0 */
     struct linear_offsets source;
     size_t distances; /* with relative_bias deberta: [distances][D] in rows; otherwise 0 */
-    size_t relative;  /* learned relative biases: table [maps][buckets] or slopes [maps] */
+    size_t
+        relative; /* learned relative biases: table [maps][buckets] or slopes [maps]; 0 if none */
     struct layer_offsets *layers;
     int count;
     struct norm_offsets embedded; /* with embedding_norm only: norm after the embedding */
@@ -116,7 +117,7 @@ struct parameter {
     size_t offset;
 };
 
-/* The parts of a layer, in the order in which they run. */
+/* The parts of a layer, in the order in which a layer runs them. */
 enum part { PART_SELF, PART_LINEAR, PART_RECURRENT, PART_CROSS, PART_FEEDFORWARD, PARTS };
 struct layer_parts {
     bool has[PARTS];
@@ -160,11 +161,12 @@ size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
 /* Returns the number of floats that a parameter takes up in the block, padded to whole vectors, or
    SIZE_MAX if it overflows. */
 size_t rapt__parameter_floats(const struct parameter *p);
-/* Returns a parameter as a matrix in a block, without a bias. */
+/* Returns a parameter as a matrix in a block, without a bias. All pointers are NULL if the
+   parameter is IN_ROWS. */
 struct linear rapt__parameter_matrix(const struct parameter *p, const float *block);
-/* Copy elements [first, first + count) of a parameter, counted as in a plain matrix
-   [rows][columns], from a block to data, or from data to a block. Elements that are not floats in
-   the block are converted. rapt__parameter_set does not support IN_BYTES. */
+/* Copy elements [first, first + count) of a parameter, counted in row-major order, from a block to
+   data, or from data to a block. Elements that are not floats in the block are converted.
+   rapt__parameter_set does not support IN_BYTES. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,

@@ -47,7 +47,7 @@ rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_f
                           "relative_distance is %d, too large for so small a model",
                           config->relative_distance);
     if (positions > held + FREE_OFFSETS)
-        return rapt__fail(why, RAPT_BAD_FILE, "positions is %d, too many for so small a model",
+        return rapt__fail(why, RAPT_BAD_FILE, "positions is %d, too large for so small a model",
                           config->positions);
     return RAPT_OK;
 }

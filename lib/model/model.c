@@ -238,8 +238,8 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *
     if (!t || !t->starts)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s%s is NULL", l->what, t ? ".starts" : "");
     if (t->batch < 0 || t->batch > l->batch)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: batch is %d, but limits.batch is %d",
-                          l->what, t->batch, l->batch);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: batch is %d; it must be 0 to %d", l->what,
+                          t->batch, l->batch);
     rapt_status status = check_token_starts(t, l, why);
     if (status) return status;
     if (l->vectors ? t->ids != NULL : t->vectors != NULL)

@@ -1,7 +1,7 @@
 /* model.h - the interface of the model layer: configuration, parameters, model files, and the
    stacks of layers that use them.
 
-   Each function that takes an exec_context is called by all members of a team (lib/base/base.h). */
+   Each function that takes an exec_context is called by all threads of a team (lib/base/base.h). */
 #ifndef RAPT_LIB_MODEL_H
 #define RAPT_LIB_MODEL_H
 
@@ -16,8 +16,8 @@ enum config_field {
 #define CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
 #include "model/config.def"
 };
-/* Return the value of a field. For a FLOAT field, the first function returns its bits; the second
-   accepts only FLOAT fields. */
+/* Return the value of a field. The first function returns the bits of a FLOAT field as an int. The
+   second accepts only FLOAT fields. */
 int rapt__config_get(const rapt_config *config, int field);
 float rapt__config_get_float(const rapt_config *config, int field);
 /* Sets a field to *value, an int or a float. */
@@ -25,7 +25,7 @@ void rapt__config_set(rapt_config *config, int field, const void *value);
 /* Return the value of a field or, if it is 0, the constant that 0 stands for (config.def). */
 int rapt__config_int(const rapt_config *config, enum config_field field);
 float rapt__config_float(const rapt_config *config, enum config_field field);
-/* Returns the configuration with these constants filled in. */
+/* Returns the configuration with every 0 that stands for a constant replaced by that constant. */
 rapt_config rapt__config_filled(const rapt_config *config);
 /* Returns true if two configurations are equal after rapt__config_filled. */
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
@@ -120,7 +120,7 @@ void rapt__distances_sinusoids_fill(const rapt_config *c, float *to); /* to may 
    only the elements up to distance 0. */
 size_t rapt__distances_buckets(const rapt_config *c);
 void rapt__distances_buckets_fill(const rapt_config *c, int *to); /* to may be NULL */
-/* If the vectors are projections, makes a->distances point to those in `arrays`
+/* If the vectors are projections, makes a->distances point to the vectors in `arrays`
    [rapt__distances_floats]. */
 void rapt__distances_use(const rapt_config *c, bool decoder, const float *arrays,
                          rapt_attention *a);
@@ -137,12 +137,13 @@ struct attention_use {
     const struct attention_offsets *all; /* offsets of the sublayer, or NULL */
     const int *buckets;                  /* distance buckets; NULL if only sizes are needed */
 };
-/* Returns the attention problem. The strides of q, k and v and the numbers of rows are not set
-   yet. */
+/* Returns the attention problem. The caller must set the fields that depend on the pass, such as
+   the numbers of rows and the strides of q, k and v. If the configuration has forget gates or
+   projected distance vectors, their pointers are placeholders, which the caller must replace. */
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
 /* Returns pointers to the gradients of the learned arrays in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
-/* Returns true if this is the normalizer of self-attention or, in an encoder-decoder, of
+/* Returns true if `by` is the normalizer of self-attention or, in an encoder-decoder, of
    cross-attention. */
 bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by);
 /* Replaces the 0 of attention.h for a workspace whose size overflows with SIZE_MAX, for which no
@@ -163,7 +164,7 @@ size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch,
 
 /* ---- recurrence.c: linear attention and the recurrent unit of the decoder ---- */
 /* Returns the workspace size in bytes for sequences of at most `rows` rows. Without `learning`, the
-   size does not suffice for backward and does not depend on rows. */
+   size suffices only for inference and does not depend on rows. */
 size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, int threads);
 /* Returns the number of floats that a recurrent decoder stores for each target and layer: 0 if the
    decoder is not recurrent, SIZE_MAX if the number overflows. */
@@ -198,18 +199,18 @@ struct sublayer {
     float *raw_q, *raw_kv; /* for backward, with query_key_norm or latent_width: queries and keys
                               before their norms, in the layouts of q and kv; in linear attention,
                               raw_q is q before its activation */
-    float *inverse_q;      /* with raw_q: reciprocal norms [maps][rows]; latent: [rows]; linear:
-                              [rows][H] */
-    float *inverse_k;      /* with raw_q: reciprocal norms [key maps][rows or source rows];
-                              linear: [rows][key_heads] */
+    float *inverse_q;      /* with raw_q: reciprocals of the norms [maps][rows]; with
+                              latent_query_width, [rows]; in linear attention, [rows][H] */
+    float *inverse_k;      /* with raw_q: reciprocals of the norms [key maps][rows or source rows];
+                              in linear attention, [rows][key_heads] */
     float *mixed;          /* [rows][H K] output of the heads, or [rows][D] cells of the recurrent
                               unit */
-    float *forget;         /* with forget_gate: [rows][maps] before the sigmoid; in linear
+    float *forget;         /* with forget_gate: gates [rows][maps] before the sigmoid; in linear
                               attention with decays, [rows][key_heads] */
     float *log_forget;     /* log sigmoid of forget */
     float *distances;      /* projected distance vectors (rapt__distances_project) */
     float *by_query;       /* at inference: result of rapt__score_distances */
-    float *rate_in, *rate; /* delta rule: [rows][key_heads] before and after the sigmoid */
+    float *rate_in, *rate; /* delta rule: rates [rows][key_heads] before and after the sigmoid */
     float *gate, *gated;   /* with output_gate: gates [rows][gates] before the sigmoid, and
                               [rows][H K] outputs after the gates */
     float *values;         /* differential: [rows or source rows][key maps][K], each value twice */
@@ -219,21 +220,23 @@ struct sublayer {
                               multiplied by latent rows */
     float *maps;           /* differential: [rows][maps][K] outputs of all maps; with latent_width:
                               [rows][H][latent_width] weighted sums of latent rows */
-    float *raw_mixed;      /* for backward, differential or linear: [rows][H K] before the norm */
-    float *inverse_mixed;  /* with raw_mixed: [H][rows] reciprocal norms */
+    float *raw_mixed;      /* for backward, in differential or linear attention: [rows][H K] `mixed`
+                              before the norm */
+    float *inverse_mixed;  /* with raw_mixed: reciprocals of the norms [H][rows] */
     float *statistics;     /* [maps][rows][2] softmax statistics (see rapt_attention_saved) */
     int *chosen;           /* [H][rows] keys chosen by a hard normalizer or, at inference, monotonic
                               stops */
     float *projected_q;    /* at inference: [rows][maps][W] queries projected by the score, unless
                               they are used unchanged */
-    float *projected_keys; /* at inference: [rows or source rows][key maps][W] projected new keys */
-    float *centers;        /* at inference, local-p: [maps][rows] */
-    float *center_hidden;  /* at inference, local-p: [maps][rows][center_hidden] */
+    float *projected_keys; /* at inference: [rows or source rows][key maps][W] new keys projected by
+                              the score, unless they are used unchanged */
+    float *centers;        /* at inference, with local-p: [maps][rows] */
+    float *center_hidden;  /* at inference, with local-p: [maps][rows][center_hidden] */
     float *hidden, *active;  /* feed-forward: [rows][F, or 2F if gated] before the activation, and
                                 [rows][F] after it */
     float *y;                /* [rows][D] output of the sublayer, before the residual sum */
     float *sum;              /* [rows][D] the residual sum */
-    float *out;              /* [rows][D] after the norm that follows */
+    float *out;              /* [rows][D] `sum` after the norm that follows */
     struct norm_saved saved; /* statistics of that norm, for its backward pass */
 };
 
@@ -249,10 +252,10 @@ struct stack_memory {
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only with ffn_gated */
     float *norm_partial;                               /* workspace for the norms of heads */
     float *dgate, *dgated, *dforget, *drate;           /* gradients of gate, gated, ... */
-    float *ddistances;                                 /* of distance vectors */
-    float *dvalues, *dmaps;                            /* differential or latent_width */
-    float *dlambda, *dlatent_q;                        /* differential: [rows]; latent_width */
-    float *dqueries;                                   /* latent_query_width */
+    float *ddistances;                                 /* for projected distance vectors */
+    float *dvalues, *dmaps;                            /* with differential or latent_width */
+    float *dlambda, *dlatent_q; /* dlambda [rows] with differential; dlatent_q with latent_width */
+    float *dqueries;            /* with latent_query_width */
 };
 
 /* The rows of a pass. */
@@ -266,9 +269,9 @@ static inline struct rows rapt__rows(int batch, const int *starts)
     return (struct rows){batch, starts[batch], starts, rapt__longest(batch, starts)};
 }
 
-/* The source of monotonic cross-attention at inference, and the positions of its heads. */
+/* The sources of monotonic cross-attention at inference, and the positions of its heads. */
 struct monotonic_state {
-    float *keys;       /* [layers][rows][floats] keys and values, in rows like those of u->kv */
+    float *keys;       /* [layers][rows] keys and values, in rows like those of sublayer->kv */
     size_t rows;       /* capacity in source rows */
     const int *starts; /* [sources + 1] where the rows of each source begin */
     int *positions;    /* [layers][targets][heads] the key at which each head continues */
@@ -290,7 +293,8 @@ struct cache_state {      /* state of self- or cross-attention between calls at 
                                         [rapt__state_floats] */
     float *spare_states;             /* scratch memory as large as `states`, used to reorder */
     int sequences;
-    struct monotonic_state monotonic; /* used instead of caches; its pointers are NULL otherwise */
+    struct monotonic_state monotonic; /* replaces `caches` in monotonic cross-attention; its
+                                         pointers are NULL otherwise */
 };
 struct stack_caches {
     struct cache_state self, cross;
@@ -306,8 +310,9 @@ struct stack {
     struct stack_memory *memory;
     void *attention_workspace;
     int threads;
-    /* If not NULL, all members call this function during backward each time more gradients have
-       become final: those from offset `from` in the block to its end. */
+    /* If not NULL, all threads of the team call this function during backward whenever more
+       gradients have become final. Those from offset `from` to the end of the block are then
+       final. */
     void (*final)(struct team *team, void *argument, size_t from);
     void *argument;
 };
@@ -332,10 +337,11 @@ struct pass {
                                     guide applies to layer config.alignment_layer */
 };
 
-/* The results that a pass keeps. CROSS keeps, in every layer, the results that are needed in
-   addition to the caches to compute the weights of cross-attention, such as queries. SELF also
-   keeps those for self-attention; in an encoder, which has no caches, they include the keys. ALL
-   keeps everything for backward: every sublayer has its own memory, and there are no caches. */
+/* The results that a pass keeps. KEEPS_CROSS keeps, in every layer, the results that are needed in
+   addition to the caches to compute the weights of cross-attention, such as queries. KEEPS_SELF
+   also keeps those that are needed for the weights of self-attention; in an encoder, which has no
+   caches, they include the keys. KEEPS_ALL keeps everything for backward: every sublayer has its
+   own memory, and there are no caches. */
 enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
 /* Lays out the memory of a pass over `rows` rows. source_rows is the number of source rows, or 0
    without cross-attention. */
@@ -429,12 +435,13 @@ static inline int rapt__source_ids(const rapt_config *c)
     return c->source_vocab * rapt__max(c->token_types, 1);
 }
 struct token_limits {
-    const char *what;   /* name of the tokens in messages; `tokens` is the limit that callers set as
-                           limits.WHAT_tokens, or INT32_MAX if there is no such limit */
+    const char *what;   /* name of the tokens in messages */
     int vocab, batch;   /* `batch` is the maximum number of sequences */
-    int tokens, length; /* maximum number of tokens in the batch, and in a sequence */
+    int tokens, length; /* maximum number of tokens in the batch, and in a sequence. `tokens` is the
+                           limit that callers set as limits.WHAT_tokens, or INT32_MAX if there is no
+                           such limit */
     int extra; /* tokens that will be added around each sequence; both limits include them */
-    bool begin_and_end; /* begin and end tokens count, whether extra or not; messages say so */
+    bool begin_and_end; /* messages say that the counts include begin and end tokens */
     bool vectors;       /* rows are vectors instead of tokens */
 };
 /* Return the largest valid limits on tokens and on sequences. Within them, attention can count the

@@ -4,9 +4,9 @@
        y = gate(attention(q, k, v, q2, k2, offset)) Wo' + bo
 
    q2 and k2 are the queries and keys of the softmax in modes that have one. Trainers and blocks
-   compute expected outputs. In a session, each head makes one hard stop per query, and the session
-   stores the position of every head for each target. The source's keys and values are stored as
-   plain rows instead of panels, because a head that moves forward reads few of them per query. */
+   compute expected outputs. In a session, each head stops at one key per query, and the session
+   stores the position of every head for each target. The source's keys and values are stored row by
+   row instead of in panels, because a head that moves forward reads few of them per query. */
 #include "model/model.h"
 #include "model/sublayer.h"
 
@@ -44,7 +44,7 @@ rapt_status rapt__monotonic_check(const rapt_config *c, rapt_message *why)
 
 /* ---- attention ---- */
 
-/* Returns the attention problem. The numbers of sequences and rows are not set yet. The learned
+/* Returns the attention problem. The caller must set the numbers of sequences and rows. The learned
    offsets are at block + offset; `block` may be NULL if only sizes are needed. */
 static rapt_monotonic_attention spec_of(const rapt_config *c, const float *block, size_t offset)
 {

@@ -4,7 +4,7 @@
        "rapt.layout" = "panels 16", "int8 panels 16", "bf16 panels 16" or "f16 panels 16",
                        followed by ", finite" if all values passed rapt_model_check
 
-   A matrix is stored in one of these forms:
+   A matrix is stored in one of these formats:
 
        floats    F32 [panels][columns][16]; element [p][c][i] is row 16 p + i, column c
        16 bits   BF16 or F16 [n][16]: the same elements in the same order; n is even
@@ -122,12 +122,14 @@ static rapt_status check_bytes(const struct parameter *p, const float *block, ra
                               p->name, n, (double)l.scale[n]);
     for (size_t i = 0; i < bytes; i++) lowest += l.bytes[i] == INT8_MIN;
     if (!lowest) return RAPT_OK;
-    return rapt__fail(why, otherwise, "tensor %s: %zu bytes are -128; the smallest allowed is -127",
-                      p->name, lowest);
+    return rapt__fail(why, otherwise,
+                      "tensor %s has the value -128 in %zu of %zu bytes; the smallest allowed is "
+                      "-127",
+                      p->name, lowest, bytes);
 }
 
-/* Checks that the elements of a parameter of floats or halves are finite and, for floats, that the
-   padding is finite too. Returns `otherwise` if not. */
+/* Checks that the elements of a parameter of floats or 16-bit floats are finite and, for floats,
+   that the padding is finite too. Returns `otherwise` if not. */
 static rapt_status check_floats(const struct parameter *p, const float *block,
                                 rapt_status otherwise, rapt_message *why)
 {
@@ -194,8 +196,8 @@ static rapt_status check_piece(const struct parameter *p, const struct packed_pi
     if (!e) return rapt__fail(why, RAPT_BAD_FILE, "tensor %s%s is missing", p->name, piece->suffix);
     if (e->rank != piece->rank || memcmp(e->shape, piece->shape, rank) != 0)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "tensor %s%s must be %d x %d in panels of 16 according to the "
-                          "configuration",
+                          "tensor %s%s does not have the shape of a %d x %d parameter in a packed "
+                          "file",
                           p->name, piece->suffix, p->rows, p->columns);
     bool bytes = strcmp(piece->dtype, "I8") == 0;
     if (bytes != (strcmp(e->dtype, "I8") == 0))

@@ -199,8 +199,9 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
     l->feedforward.in.out = I, l->feedforward.out.in = F;
     /* Rounding errors in the products of these matrices matter most, mainly because exponentials
-       amplify errors in scores and gates. A second 8-bit term costs little, since these matrices
-       are small compared with those of feed-forward layers and of the output. */
+       amplify errors in scores and gates. In 8-bit arithmetic, their inputs are therefore quantized
+       as the sum of two 8-bit terms. The second term costs little, since these matrices are small
+       compared with those of feed-forward layers and of the output. */
     l->self.qkv.fine = l->cross.q.fine = l->cross.kv.fine = l->cross.out.fine = true;
     l->self.gate.fine = l->cross.gate.fine = l->self.forget.fine = l->self.rate.fine = true;
     l->self.key_up.fine = l->cross.key_up.fine = true;
@@ -329,14 +330,15 @@ size_t rapt__parameter_count(const struct parameter *p)
     return (size_t)p->rows * (size_t)p->columns;
 }
 
-/* Consecutive elements of the plain matrix. In the block they begin at element `at` and are `step`
-   elements apart. */
+/* `count` elements of a parameter p that are consecutive in row-major order and are stored `step`
+   elements apart. The first one is block[at] or, if p consists of 16-bit floats, the 16-bit element
+   at - p->offset of p. */
 struct stretch {
     size_t at, step, count;
 };
 
-/* Returns a stretch of at most `left` elements that starts at `first`. In panels, the stretch does
-   not extend past the end of a row. */
+/* Returns a stretch of at most `left` elements that starts with element `first` of the parameter.
+   In panels, the stretch does not extend past the end of a row. */
 static struct stretch stretch_at(const struct parameter *p, size_t first, size_t left)
 {
     size_t columns = (size_t)p->columns, row = first / columns, column = first % columns;
@@ -396,20 +398,21 @@ void rapt__parameter_set(const struct parameter *p, float *block, size_t first, 
 
 /* ---- initial values ----
 
-   Gains are 1 and biases are 0 unless stated otherwise. Matrices are uniform within +-sqrt(6 / (in
-   + out)) (Glorot and Bengio 2010, eq. 16). Projections to queries, keys and values are drawn as if
-   they consisted of square matrices, with gain 1/sqrt 2. Tables are normal with standard deviation
-   columns^-1/2, so that the elements of an embedding have unit variance after multiplication by
-   sqrt(width). Matrices, vectors and filters of scores and localities, but not biases, are drawn
-   like tables, which makes scores initially about as large as scaled dot products. The inverse
-   temperatures of cosine scores start at 8, the parameters of sinks and of entmax start at 0, and
-   learned slopes start with the values of ALiBi. Sigmoid biases start at -log 32, which makes the
-   weights of 32 tokens sum to about 1. Lambda vectors are normal with standard deviation 0.1 (Ye et
-   al. 2024). The decay biases of linear attention correspond to decays between 31/32 and 511/512,
-   as in retention (Sun et al. 2023). The matrices of talking heads start as the identity, so that
-   heads are initially independent. Offsets of monotonic attention start at -2, as in fairseq, so
-   that a head reads on with probability 0.88 if q . k is 0. Each random number depends only on the
-   seed and on the indices of the parameter and the element. */
+   Gains are 1 and biases are 0 unless stated otherwise. The elements of matrices are uniformly
+   distributed within +-sqrt(6 / (in + out)) (Glorot and Bengio 2010, eq. 16). Projections to
+   queries, keys and values are drawn as if they consisted of square matrices, with gain 1/sqrt 2.
+   The elements of tables are normally distributed with standard deviation columns^-1/2, so that the
+   elements of an embedding have unit variance after multiplication by sqrt(width). Matrices,
+   vectors and filters of scores and localities, but not biases, are drawn like tables, which makes
+   scores initially about as large as scaled dot products. The inverse temperatures of cosine scores
+   start at 8, the parameters of sinks and of entmax start at 0, and learned slopes start with the
+   values of ALiBi. Sigmoid biases start at -log 32, which makes the weights of 32 tokens sum to
+   about 1. Lambda vectors are normally distributed with standard deviation 0.1 (Ye et al. 2024).
+   The decay biases of linear attention correspond to decays between 31/32 and 511/512, as in
+   retention (Sun et al. 2023). The matrices of talking heads start as the identity, so that heads
+   are initially independent. Offsets of monotonic attention start at -2, as in fairseq, so that a
+   head reads on with probability 0.88 if q . k is 0. Each random number depends only on the seed
+   and on the indices of the parameter and the element. */
 
 /* Returns the bias whose sigmoid is 1 - p, where p falls geometrically from 1/32 for the first head
    to 1/512 for the last. */

@@ -85,10 +85,10 @@ rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, 
 struct converting {
     const rapt_model *from;
     rapt_model *to;
-    float *factors; /* [largest number of rows] scales of the rows that the original file stores as
+    float *factors; /* [largest number of rows] scales of the rows that the original file stored as
                        integers; 0 for other rows */
-    float *memory;  /* [members][share] */
-    size_t share;   /* floats per member: LANES rows, and scratch for rapt__parameter_set_rows */
+    float *memory;  /* [threads][share] */
+    size_t share;   /* floats per thread: LANES rows, and scratch for rapt__parameter_set_rows */
     int index;      /* index of the current parameter */
 };
 

@@ -7,8 +7,8 @@
    Each head of q and k is divided by its L2 norm, and `norm` is the RMSNorm of each head.
    RAPT_RECURRENCE_LINEAR omits SiLU and all of these norms, and applies the feature map elu + 1
    instead. Only some kinds have decays or rates. Trainers and blocks process rows in chunks.
-   Sessions store the state of each head between calls and process rows one by one, so that the
-   results are the same, bit for bit, however a target is split across calls.
+   Sessions store the state of each head between calls and process rows one by one, so that results
+   are bit-identical however a target is split across calls.
 
    The other sublayer is the simpler simple recurrent unit, or SSRU (Kim et al. 2019, section 3.1;
    Marian's `ssru`). Its cells are also stored between calls:
@@ -22,8 +22,8 @@
    NULL would mean that the problem has no such array. */
 static const float unread[1];
 
-/* Describes the linear attention of a decoder layer. The numbers of sequences and rows are not set
-   yet. */
+/* Describes the linear attention of a decoder layer. The caller must set the numbers of sequences
+   and rows. */
 static rapt_linear_attention linear_spec(const rapt_config *c)
 {
     int K = rapt__head_width(c), G = rapt__key_heads(c);

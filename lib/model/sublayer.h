@@ -11,11 +11,12 @@
 /* The queries, keys and values of a sublayer, or their gradients. */
 struct heads {
     float *q, *k, *v;              /* head 0 of row 0 */
-    ptrdiff_t q_row, k_row, v_row; /* floats between rows */
+    ptrdiff_t q_row, k_row, v_row; /* floats from one row to the next */
 };
-/* Locates queries, keys and values: in q for self-attention, in q and kv for cross-attention. q and
-   kv may be NULL. If `values` is not NULL, it holds the values instead: with `differential`, each
-   value twice; with latent_width, rows with the same stride as the keys. */
+/* Locates queries, keys and values: all in q for self-attention; in q (queries) and kv (keys and
+   values) for cross-attention. q and kv may be NULL. If `values` is not NULL, the values are there:
+   with `differential`, each value twice; with latent_width, rows with the same stride as the
+   keys. */
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv, float *values);
 /* Returns the inputs of attention: the projections in u, or u->latent_q and u->values if these
    exist. */
@@ -35,8 +36,8 @@ void rapt__sublayer_project_backward(const struct exec_context *c, const struct 
                                      const struct linear_offsets *offset, const float *x,
                                      const float *dy, int rows, float *dx, bool add,
                                      float *gradients);
-/* Returns the attention problem of a layer. The strides of q, k and v and the numbers of rows are
-   not set yet. */
+/* Returns the attention problem of a layer. The caller must set the fields that depend on the pass
+   (see rapt__attention_of). */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 
 /* ---- heads.c: norms; without query_key_norm, these functions do nothing ---- */
@@ -108,7 +109,7 @@ bool rapt__forget_gates_backward(const struct exec_context *c, const struct step
    [rapt__distances_floats]. */
 void rapt__distances_project(const struct exec_context *c, const struct stack *s, int layer,
                              float *arrays);
-/* Makes to->distances point at the gradients of the parameters or, for projections, at the stack's
+/* Makes to->distances point to the gradients of the parameters or, for projections, to the stack's
    ddistances, which it clears. */
 void rapt__distances_gradients(const struct exec_context *c, const struct step *s, float *gradients,
                                rapt_gradients *to);
@@ -116,13 +117,13 @@ void rapt__distances_gradients(const struct exec_context *c, const struct step *
 void rapt__distances_project_backward(const struct exec_context *c, const struct step *s,
                                       float *gradients);
 
-/* ---- recurrence.c: like rapt__sublayer_forward and _backward ---- */
+/* ---- recurrence.c: rapt__sublayer_forward and _backward for linear attention ---- */
 void rapt__linear_sublayer_forward(const struct exec_context *c, const struct step *s);
 void rapt__linear_sublayer_backward(const struct exec_context *c, const struct step *s,
                                     const float *dy, float *din, bool add, float *gradients);
 
-/* ---- monotonic.c: like rapt__sublayer_forward and _backward, rapt__cross_append and
-   rapt__decoder_weights ---- */
+/* ---- monotonic.c: rapt__sublayer_forward and _backward, rapt__cross_append and
+   rapt__decoder_weights for monotonic cross-attention ---- */
 void rapt__monotonic_sublayer_forward(const struct exec_context *c, const struct step *s);
 void rapt__monotonic_sublayer_backward(const struct exec_context *c, const struct step *s,
                                        const float *dy, float *din, bool add, float *dstates,
@@ -134,7 +135,7 @@ void rapt__monotonic_stop_weights(const struct stack *s, const struct rows *rows
                                   const struct stack_caches *caches, int layer, int head,
                                   int sequence, int row, float share, float *weights);
 
-/* ---- recurrence.c: like rapt__sublayer_forward and _backward, for the recurrent unit ---- */
+/* ---- recurrence.c: rapt__sublayer_forward and _backward for the recurrent unit ---- */
 void rapt__recurrent_forward(const struct exec_context *c, const struct step *s);
 void rapt__recurrent_backward(const struct exec_context *c, const struct step *s, const float *dy,
                               float *din, bool add, float *gradients);

@@ -63,7 +63,7 @@ static const struct {
     {Q "positions" Q ":12", Q "positions" Q ":0", "positions"},
     {Q "positions" Q ":12", Q "positions" Q ":2147483647", "positions"},
     {Q "positions" Q ":12", Q "positions" Q ":16777216", "positions"},
-    {Q "positions" Q ":12", Q "positions" Q ":1000000", "too many for so small a model"},
+    {Q "positions" Q ":12", Q "positions" Q ":1000000", "too large for so small a model"},
     {Q "width" Q ":8", Q "width" Q ":0", "width"},
     {Q "width" Q ":8", Q "width" Q ":7", "width"},
     {Q "width" Q ":8", Q "width" Q ":65537", "width"},

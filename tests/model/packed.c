@@ -197,9 +197,9 @@ static const struct edit edits[] = {
     {"panels 16, finite", "", "rapt.layout"},
     {"rapt.layout", "other.name", "encoder.embedding.weight"}, /* a plain file with other shapes */
     {"feedforward.in.weight", "feedforward.in.wait", "feedforward.in.wait"},
-    {"[1,8,16]", "[8,1,16]", "in panels of 16"},
-    {"[1,8,16]", "[8,16]", "in panels of 16"},
-    {"[1,8,16]", "[128]", "in panels of 16"},
+    {"[1,8,16]", "[8,1,16]", "in a packed file"},
+    {"[1,8,16]", "[8,16]", "in a packed file"},
+    {"[1,8,16]", "[128]", "in a packed file"},
     {"[1,8,16]", "[1,8,17]", "offsets"},
     {"\"F32\"", "\"I32\"", "I32"}, /* same size, but not floats */
     {"\\\"width\\\":8", "\\\"width\\\":12", ""},

@@ -150,7 +150,7 @@ static void test_values(void **state)
         const char *tensor, *bytes;
         size_t size;
         const char *word;
-    } faults[] = {{name, "\x80", 1, "1 bytes are -128"},
+    } faults[] = {{name, "\x80", 1, "-128 in 1 of"},
                   {scale_name, "\0\0\xC0\x7F", 4, "the scale of row 0 is nan"},
                   {scale_name, "\0\0\x80\x7F", 4, "the scale of row 0 is inf"},
                   {scale_name, "\0\0\x80\xBF", 4, "the scale of row 0 is -1"}};
