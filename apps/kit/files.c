@@ -42,8 +42,8 @@ bool is_input(const char *path)
     return stat(path, &about) == 0 && fstat(STDIN_FILENO, &in) == 0 && same_file(&about, &in);
 }
 
-/* Returns true if the path is written into instead of being replaced: a pipe, a device, or the file
-   that standard output goes to. */
+/* Returns true if output is written into the file at this path instead of replacing it: if it is a
+   pipe, a device, or the file that standard output goes to. */
 static bool is_stream(const char *path)
 {
     struct stat about;
@@ -59,7 +59,7 @@ int file_new(const char *path)
     return failed("%s exists; --force replaces it", path);
 }
 
-/* Returns 0 or an errno. */
+/* Returns 0 or an errno value. */
 static int write_whole(FILE *file, const char *bytes, size_t size)
 {
     errno = 0;

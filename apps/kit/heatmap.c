@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- heat maps in SVG: weights as shades of blue, relative to their row; negative ones as shades
-   of orange ---- */
+/* ---- heat maps in SVG: positive weights are shades of blue and negative ones shades of orange,
+   relative to their row ---- */
 
 void shade_color(float weight, char color[8])
 {
@@ -78,7 +78,7 @@ void shade_map(struct svg *svg, double x, double y, double cell, int rows, int c
 
 /* ---- heat maps as text, with row and column labels ---- */
 
-enum { CELL = 4, MAX_CELL = 12, NARROW = 2 }; /* columns; NARROW includes the gap */
+enum { CELL = 4, MAX_CELL = 12, NARROW = 2 }; /* in columns; NARROW includes the gap */
 
 /* The common ranges of characters of width 0 (controls and Unicode general category Mn) and 2 (East
    Asian Width W and F) on a terminal. */
@@ -218,7 +218,7 @@ struct layout {
     struct heatmap_style style;
     struct labels rows, heads;
     int left;    /* columns for row names */
-    bool narrow; /* cells of NARROW columns, with heads written vertically */
+    bool narrow; /* cells have NARROW columns, and column names are written vertically */
 };
 
 /* Returns the background of a cell, one of xterm's 256 colors: from dark blue to yellow. */
@@ -268,7 +268,7 @@ static void print_heads(FILE *file, const struct layout *layout, int from, int t
 }
 
 /* Returns the character with this index, or an empty text if the text is shorter. If `last` is true
-   and others follow, returns a dot. */
+   and more characters follow, returns a dot. */
 static rapt_text character(const char *text, int index, bool last)
 {
     rapt_text all = {text, strlen(text)};
@@ -282,7 +282,7 @@ static rapt_text character(const char *text, int index, bool last)
     return (rapt_text){text + begin, at - begin};
 }
 
-/* Prints heads vertically, one character per line, ending above their cells. */
+/* Prints column names vertically, one character per line, ending above their cells. */
 static void print_downwards(FILE *file, const struct layout *layout, int from, int to)
 {
     int height = 0;
@@ -314,7 +314,7 @@ static void print_part(FILE *file, const struct layout *layout, int from, int to
     for (int t = 0; t < layout->rows.count; t++) print_row(file, layout, t, from, to);
 }
 
-/* Makes the heads horizontal if the map then fits or shows numbers, otherwise vertical. */
+/* Makes the column names horizontal if the map then fits or shows numbers, otherwise vertical. */
 static void lay_out_heatmap(struct layout *layout)
 {
     int used = 0, width = layout->style.width;

@@ -1,5 +1,5 @@
-/* heatmap.h - heat maps of attention weights as text; the width of text on a terminal, and its
-   escaping. */
+/* heatmap.h - heat maps of attention weights as text; the width of text on a terminal; and text
+   without control characters. */
 #ifndef KIT_HEATMAP_H
 #define KIT_HEATMAP_H
 
@@ -17,8 +17,9 @@ struct heatmap_style {
     bool numbers; /* weights in % instead of shades */
     bool color;   /* one of 256 terminal colors instead of shades */
 };
-/* Shades and colors are relative to heatmap_full of the row. If horizontal heads are too wide, they
-   are written vertically, except above numbers. Maps that are still too wide are split. */
+/* Shades and colors are relative to heatmap_full of the row. Column names that do not fit
+   horizontally are written vertically, except above numbers. Maps that are still too wide are
+   split. */
 void heatmap_print(FILE *file, const struct heatmap *map, struct heatmap_style style);
 /* Returns whether to print colors. choice: "always", "never", or "auto", which prints them if
    standard output is a terminal, TERM is set but not to "dumb", and NO_COLOR is unset or empty
@@ -36,8 +37,8 @@ int text_columns(rapt_text text); /* width on a terminal */
 /* Returns the number of bytes of the longest prefix that fits in `columns`. The text must be valid
    UTF-8. */
 size_t text_prefix(rapt_text text, int columns);
-/* Returns the text as one line of valid UTF-8: control characters become spaces, and invalid bytes
-   U+FFFD. The caller frees it. */
+/* Returns the text as one line of valid UTF-8: characters below U+0020 become spaces, and invalid
+   bytes become U+FFFD. The caller frees it. */
 char *printable(rapt_text text);
 
 #endif

@@ -38,7 +38,7 @@ static int distance(const char *a, const char *b)
     return rows[m][n];
 }
 
-/* Replaces *best by `name` if that is nearer to what was typed. The distance must be at most 2
+/* Replaces *best with `name` if that is nearer to what was typed. The distance must be at most 2
    edits and less than half the length of the name. */
 static void consider(const char *name, const char *typed, const char **best, int *nearest)
 {

@@ -148,7 +148,7 @@ void norm_backward(const struct norm *norm, int rows, const float *x, const floa
 
 /* exp(x) is 2^n exp(r), where n is the integer nearest to x / ln 2, so |r| <= ln 2 / 2. exp(r) is
    computed by its Taylor series up to r^7, and 2^n is assembled from its bits. There are no
-   branches and no calls, so loops vectorize and give the same bits with every C library. */
+   branches and no calls, so loops vectorize, and results are bit-identical with every C library. */
 
 static inline float exponential(float x)
 {

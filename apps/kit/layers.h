@@ -1,6 +1,6 @@
 /* layers.h - a small neural-network toolkit for the demonstrations: linear, embedding, layer norm,
-   activations, cross-entropy and Adam, forward and backward, single-threaded. Attention is that of
-   rapt, for which it has a workspace.
+   activations, cross-entropy and Adam, forward and backward, single-threaded. For attention, the
+   demonstrations call rapt; workspace_for provides the workspace.
 
    It exists beside lib/op because the programs use only the public headers of rapt, and the
    recurrent networks of the lessons, glimpse and caption are models that neither rapt_model nor
@@ -9,8 +9,8 @@
 
    Arrays are row-major: x [rows][in], y [rows][out]. The gradient of x is dx. Every function
    ACCUMULATES into its outputs and gradients (+=) unless its comment says "sets", so layers can
-   share an output and losses a gradient. Equal inputs give equal bits on every machine, except for
-   the loss: the order of each sum is fixed, and exp is ours, but the loss needs log from the C
+   share an output and losses a gradient. Results are bit-identical on every machine, except for the
+   loss: the order of each sum is fixed, and exp is our own, but the loss needs log from the C
    library. */
 #ifndef KIT_LAYERS_H
 #define KIT_LAYERS_H
@@ -31,9 +31,9 @@ void params_free(struct params *params);
 /* Takes the next `count` parameters of the block and their gradients. Exits if the block is
    full. */
 float *params_take(struct params *params, size_t count, float **gradient);
-/* One step of Adam (Kingma and Ba 2015, algorithm 1; beta 0.9 and 0.98, epsilon 1e-9). The gradient
-   is multiplied by `scale`, then clipped to the norm `max_norm` (0 means no clipping), and cleared
-   afterwards. Returns the norm before clipping. */
+/* Takes a step of Adam (Kingma and Ba 2015, algorithm 1; beta 0.9 and 0.98, epsilon 1e-9). The
+   gradient is multiplied by `scale`, then clipped to the norm `max_norm` (0 means no clipping), and
+   cleared afterwards. Returns the norm before clipping. */
 double params_step(struct params *params, float rate, float scale, float max_norm);
 /* Returns the factor of the learning rate at step / steps: linear warm-up from `start` with this
    slope per unit of progress, then 1 until half of the steps, then linear decay to 0.05. */
@@ -45,7 +45,7 @@ struct linear {
     float *weight, *dweight; /* [in][out] */
     float *bias, *dbias;     /* [out] or NULL */
 };
-/* Initial weights are normal with variance 1 / in, and biases are 0. */
+/* Initial weights are normally distributed with variance 1 / in, and biases are 0. */
 void linear_create(struct linear *linear, struct params *params, struct random *random, int in,
                    int out, int biased);
 void linear_forward(const struct linear *linear, int rows, const float *x, float *y);
@@ -89,8 +89,8 @@ void norm_backward(const struct norm *norm, int rows, const float *x, const floa
 
 /* ---- layers.c: loss ---- */
 /* Returns the cross-entropy in nats of softmax(x) with one label per row, summed over rows. Rows
-   with a negative label are ignored. Sets dx = p - onehot. Adds the number of rows whose argmax is
-   the label to *correct, unless it is NULL. */
+   with a negative label are ignored. Sets dx to p - onehot, or to 0 in ignored rows. Adds the
+   number of rows whose argmax is the label to *correct, unless `correct` is NULL. */
 double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx,
                      int *correct);
 

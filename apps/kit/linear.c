@@ -6,9 +6,9 @@
 #include "kit/layers.h"
 #include <math.h>
 
-enum { ROWS = 4, COLUMNS = 8 }; /* of a tile */
+enum { ROWS = 4, COLUMNS = 8 }; /* size of a tile */
 
-/* y[r][j] += sum over k of x[r][k] w[k][j], for a full tile. */
+/* Computes y[r][j] += sum over k of x[r][k] w[k][j] for a full tile. */
 static void tile(int in, int out, const float *x, const float *w, float *y)
 {
     float sum[ROWS][COLUMNS];
@@ -58,7 +58,7 @@ void matmul_backward_input(int rows, int in, int out, const float *dy, const flo
         for (int k = 0; k < in; k++) dx[r * in + k] += dot_rows(out, dy + r * out, w + k * out);
 }
 
-/* dw[k][j] += sum over r of x[r][k] dy[r][j]. */
+/* Computes dw[k][j] += sum over r of x[r][k] dy[r][j] for a full tile. */
 static void weight_tile(int rows, int in, int out, const float *x, const float *dy, float *dw)
 {
     float sum[ROWS][COLUMNS];

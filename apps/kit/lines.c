@@ -1,7 +1,7 @@
 /* lines.c - reads lines in windows and blocks that end where the input pauses. A process that waits
- * for the answer to a line therefore gets it, while a file, or a pipe that is always full, gives
- * full windows. The timing of the bytes affects where windows and blocks end, but not the lines.
- * Lines that a person types are read with libedit if the program was built with it. */
+   for the answer to a line therefore gets it, while a file, or a pipe that is always full, gives
+   full windows. The timing of the bytes affects where windows and blocks end, but not the lines.
+   Lines that a person types are read with libedit if the program was built with it. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "kit/text.h"
@@ -32,7 +32,7 @@ void lines_close(struct lines *lines)
     free(lines->ends);
 }
 
-/* Returns true if bytes or the end of the input arrive within `milliseconds`, -1 for no limit.
+/* Returns true if bytes or the end of the input arrive within `milliseconds` (-1 means no limit).
    Returns false at once if a person types. */
 static bool input_comes(const struct lines *lines, int milliseconds)
 {
@@ -45,7 +45,7 @@ static bool input_comes(const struct lines *lines, int milliseconds)
     return result != 0;
 }
 
-/* Adds the ends of lines from byte `from` on. */
+/* Records the ends of the lines in the bytes from `from` on. */
 static void note_ends(struct lines *lines, size_t from)
 {
     for (size_t at = from; at < lines->size; at++) {
@@ -58,7 +58,7 @@ static void note_ends(struct lines *lines, size_t from)
     }
 }
 
-/* Appends a line that a person types. Returns false at the end. */
+/* Appends a line that a person types. Returns false at the end of the input. */
 static bool ask_more(struct lines *lines)
 {
     size_t size;
@@ -73,8 +73,8 @@ static bool ask_more(struct lines *lines)
     return true;
 }
 
-/* Reads once. Returns false at the end or after an error. If the descriptor is non-blocking, this
-   function waits. */
+/* Reads once. Returns false at the end of the input or after an error. Waits for bytes even if the
+   descriptor is non-blocking. */
 static bool read_more(struct lines *lines)
 {
     if (lines->editor != NULL) return ask_more(lines);
@@ -172,8 +172,8 @@ static size_t last_end(const char *bytes, size_t size, bool paragraphs)
     return 0;
 }
 
-/* Returns where to cut a line that has more than `size` bytes: after a sentence, a word, or at
-   least a character. */
+/* Returns where to cut a line that has more than `size` bytes: after a sentence if possible,
+   otherwise after a word, otherwise between two characters. */
 static size_t cut_line(const char *bytes, size_t size)
 {
     size_t word = 0, character = size;
@@ -224,7 +224,7 @@ rapt_text lines_rest(struct lines *lines)
 }
 
 /* ---- lines that a person types: libedit offers editing and a history of the lines of this run;
- * without it, the terminal's own editing remains ---- */
+   without it, the terminal's own editing remains ---- */
 
 #ifdef RAPT_HAVE_LIBEDIT
 
@@ -249,7 +249,7 @@ static char *prompt(EditLine *line)
     return text;
 }
 
-/* Makes libedit read what is typed as UTF-8, whatever the person's locale is. */
+/* Makes libedit read what is typed as UTF-8, whatever the user's locale is. */
 static void choose_encoding(void)
 {
     if (setlocale(LC_CTYPE, "C.UTF-8") == NULL) setlocale(LC_CTYPE, "");
@@ -273,7 +273,7 @@ struct editor *editor_open(int file)
     el_set(e->line, EL_SIGNAL, 1);
     el_set(e->line, EL_EDITOR, "emacs");
     el_set(e->line, EL_HIST, history, e->history);
-    el_source(e->line, NULL); /* the person's own settings */
+    el_source(e->line, NULL); /* the user's own settings */
     return e;
 }
 
@@ -292,7 +292,7 @@ const char *editor_line(struct editor *e, size_t *size)
     const char *line = el_gets(e->line, &count);
     *size = line != NULL && count > 0 ? (size_t)count : 0;
     if (*size == 0) {
-        putchar('\n'); /* what follows is not in the line of the prompt */
+        putchar('\n'); /* ends the line of the prompt */
         return NULL;
     }
     if (line[strspn(line, " \t\r\n")] != 0) history(e->history, &event, H_ENTER, line);

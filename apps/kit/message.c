@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 static bool on_line; /* the terminal shows a progress line */
-static double shown; /* when progress was last written, without a terminal */
-static int quiet;    /* the rank of this process if another one prints the messages, else 0 */
+static double shown; /* when progress was last written to a file that is not a terminal */
+static int quiet;    /* the rank of this process if rank 0 prints the messages, else 0 */
 
 void messages_of_rank(int rank)
 {
@@ -105,8 +105,8 @@ void training_progress(const char *name, int step, int steps)
     pthread_mutex_unlock(&one);
 }
 
-/* Returns EXIT_FAILED, and reports the reason, an errno or 0, unless one was reported before or the
-   reader has closed a pipe. */
+/* Returns EXIT_FAILED, and reports the reason, an errno value or 0, unless a failure was reported
+   before or the reader has closed the pipe. */
 static int output_failed(int reason)
 {
     static bool reported;

@@ -1,5 +1,5 @@
-/* options.c - reads a command's options by its table. Values are parsed strictly. The program never
-   changes LC_NUMERIC from "C", so a number means the same everywhere. */
+/* options.c - reads a command's options according to its table. Values are parsed strictly. The
+   program never changes LC_NUMERIC from "C", so a number means the same everywhere. */
 #include "kit/program.h"
 #include <errno.h>
 #include <getopt.h>
@@ -46,7 +46,7 @@ static bool read_real(const char *text, double min, double max, double *value)
     return true;
 }
 
-/* Reads 90, 90m, 30s or 1.5h, in minutes. */
+/* Reads a time such as 90, 90m, 30s or 1.5h, and converts it to minutes. */
 static bool read_minutes(const char *text, double min, double max, double *value)
 {
     static const struct {
@@ -70,7 +70,7 @@ static bool read_minutes(const char *text, double min, double max, double *value
     return true;
 }
 
-/* Works like usage_error, but puts the name of the command, if it has one, in front. */
+/* Works like usage_error, but begins the message with the command's name, if it has one. */
 __attribute__((format(printf, 2, 3))) static int wrong_option(const struct command *command,
                                                               const char *format, ...)
 {
@@ -175,7 +175,7 @@ char *option_text(const struct option_row *row)
     return text != NULL ? xasprintf("%s", text) : NULL;
 }
 
-/* Appends --name to the list if `typed` abbreviates it. Frees the list or returns it. */
+/* Returns the list with --name appended if `typed` abbreviates it, otherwise the same list. */
 static char *add_name(char *list, const char *name, const char *typed, int *count)
 {
     if (strncmp(name, typed, strlen(typed)) != 0) return list;

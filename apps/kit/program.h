@@ -13,18 +13,18 @@ extern const char program_name[]; /* defined beside main */
 
 /* ---- message.c: one line on standard error ---- */
 void print_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Return EXIT_FAILED and EXIT_USAGE. */
+/* Print a message and return EXIT_FAILED and EXIT_USAGE, respectively. */
 int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_report(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* without the program's name */
-/* Prints progress. On a terminal the next message overwrites it; otherwise it is a line, at most
-   one every ten seconds. */
+/* Prints progress. On a terminal, the next message overwrites it; otherwise it is printed as a
+   line, at most once every ten seconds. */
 void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Shows on a terminal which step of training is done, at most five times a second. Any thread may
-   call it. `name` is that of the model, or "". */
+   call it. `name` is the name of the model, or "". */
 void training_progress(const char *name, int step, int steps);
-void clear_progress(void); /* removes it from the terminal, as every other message does */
+void clear_progress(void); /* removes progress from the terminal, as every message does */
 /* If `rank` is above 0, makes this process print only failures and usage errors, with its rank.
    Rank 0 prints the other messages. */
 void messages_of_rank(int rank);
@@ -41,9 +41,9 @@ int threads_used(int asked);
 /* Returns the width of a terminal; HELP_COLUMNS if that is unknown or below 21 columns, or if the
    file is not a terminal. */
 int terminal_columns(FILE *file);
-/* Opens those of the files 0, 1 and 2 that are closed, so that a file opened later does not become
-   standard output, and ignores SIGPIPE and SIGXFSZ, so that write errors are reported where they
-   occur, including those of a file size limit. options_read calls it. */
+/* Opens those of file descriptors 0, 1 and 2 that are closed, so that a file opened later does not
+   become standard output, and ignores SIGPIPE and SIGXFSZ, so that write errors are reported where
+   they occur, including those of a file size limit. options_read calls it. */
 void guard_process(void);
 /* Asks the system for the tiles of AMX, so that products of 8-bit integers may use them
    (rapt/base.h). Call it before any function of the library. If it fails, nothing changes. */
@@ -51,10 +51,10 @@ void ask_for_tiles(void);
 /* Makes free() return large blocks to the system. By default, glibc stops doing so after the first
    such block has been freed, and the temporary arrays of loading then stay in the heap. */
 void return_large_memory(void);
-void watch_for_interrupts(void); /* SIGINT and SIGTERM; the second of a kind kills */
+void watch_for_interrupts(void); /* SIGINT and SIGTERM; the second of either ends the process */
 bool interrupted(void);
-void ignore_interrupts(void); /* ignores both signals from now on, so that output being written is
-                                 finished */
+void ignore_interrupts(void); /* ignores both signals from now on, so that output that is being
+                                 written is completed */
 
 /* ---- tools.c ---- */
 void *xcalloc(size_t count, size_t size); /* zeroed; exits if memory runs out */
@@ -80,7 +80,7 @@ enum option_kind {
     OPTION_MINUTES, /* double, minutes; given as 90, 90m, 30s or 1.5h */
     OPTION_INPUT,   /* const char *, a file that is read; - becomes STANDARD_INPUT */
     OPTION_OUTPUT,  /* const char *, a file that is written; - becomes STANDARD_OUTPUT */
-    OPTION_MADE,    /* const char *, a file that is written, but not into a stream */
+    OPTION_MADE,    /* const char *, a file that is created or replaced; not a stream */
     OPTION_TEXT,    /* const char *, any text */
     OPTION_CHOICE   /* const char *, one of argument "a|b|c" */
 };
@@ -167,7 +167,7 @@ int file_read(const char *path, char **bytes, size_t *size);
    --force replaces it. */
 int file_new(const char *path);
 /* Creates a file, or replaces a regular one atomically. Writes into pipes, devices and standard
-   output. Compresses what goes to a name that ends in .gz or .zst. */
+   output. Compresses the bytes if the name ends in .gz or .zst. */
 int file_write(const char *path, const char *bytes, size_t size);
 bool file_same(const char *a, const char *b); /* the same regular file, by device and inode */
 bool is_output(const char *path); /* returns true if it is the regular file that standard output
@@ -180,7 +180,7 @@ bool is_input(const char *path);  /* returns true if it is the regular file that
    a device or standard output. At most one option may read standard input. */
 int files_check(const struct command *command);
 
-/* ---- unicode.c: files of other kinds ---- */
+/* ---- unicode.c: files that are not UTF-8 text ---- */
 /* Fails with advice if the bytes begin like a compressed file or like text in UTF-16 or UTF-32.
    `name` is the name of the file, for the message. */
 int text_check(const char *name, const char *bytes, size_t size);

@@ -36,8 +36,8 @@ float random_unit(struct random *random)
     return (float)(random_bits(random) >> 40) * 0x1p-24F;
 }
 
-/* Irwin-Hall: the sum of twelve uniform numbers of variance 1/12. Without a logarithm, it gives the
-   same bits everywhere. */
+/* Returns the sum of twelve uniform numbers, each of variance 1/12, minus 6 (Irwin-Hall
+   distribution). This needs no logarithm, so results are bit-identical everywhere. */
 float random_normal(struct random *random)
 {
     float sum = -6;

@@ -20,18 +20,17 @@ int random_below(struct random *random, int bound); /* uniform in 0 .. bound - 1
 float random_unit(struct random *random);           /* 0 <= u < 1, multiples of 2^-24 */
 float random_normal(struct random *random);         /* approximately normal: mean 0, variance 1 */
 
-/* ---- bootstrap: the confidence interval of a corpus score, and a test of whether two systems
-   differ
-   ----
-   Both are computed from the counts of each sentence (Koehn 2004; the p-value as in Riezler and
-   Maxwell 2005). Resample r consists of the sentences bootstrap_index(seed, r, i, count), i <
-   count, so equal seeds give equal results. */
+/* ---- bootstrap ----
+   A confidence interval for the score of a corpus, and a test of whether two systems differ. Both
+   are computed from the counts of each sentence (Koehn 2004; the p-value as in Riezler and Maxwell
+   2005). Resample r consists of the sentences bootstrap_index(seed, r, i, count), i < count, so
+   equal seeds give equal results. */
 
 struct bootstrap_corpus {
     size_t sentences;
     int width;                              /* counts per sentence */
     const long long *counts;                /* [sentences][width] */
-    double (*score)(const long long *sums); /* of sums over sentences, [width] */
+    double (*score)(const long long *sums); /* sums [width] of the counts of sentences */
 };
 struct bootstrap_interval {
     double low, high; /* 95 % of the resamples score between them */
@@ -48,7 +47,7 @@ double bootstrap_p(const struct bootstrap_corpus *a, const struct bootstrap_corp
 
 /* ---- the FNV-1a hash (Fowler, Noll and Vo): fast, not cryptographic ---- */
 
-#define HASH_EMPTY UINT64_C(0xCBF29CE484222325) /* of no bytes */
+#define HASH_EMPTY UINT64_C(0xCBF29CE484222325) /* the hash of no bytes */
 #define HASH_PRIME UINT64_C(0x100000001B3)
 
 /* Continues the hash of earlier bytes, or HASH_EMPTY. */

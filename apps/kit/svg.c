@@ -182,7 +182,7 @@ void svg_arrow(struct svg *svg, double x1, double y1, double x2, double y2, cons
     const double length = hypot(x2 - x1, y2 - y1), half = 3 + 0.75 * thickness;
     if (!(length > 0)) return; /* no direction */
     const double dx = (x2 - x1) / length, dy = (y2 - y1) / length;
-    const double x = x2 - 2 * half * dx, y = y2 - 2 * half * dy; /* the middle of its base */
+    const double x = x2 - 2 * half * dx, y = y2 - 2 * half * dy; /* middle of the head's base */
     const double head[] = {x2, y2, x + half * dy, y - half * dx, x - half * dy, y + half * dx};
     svg_line(svg, x1, y1, x, y, color, thickness);
     svg_polyline(svg, 3, head, color, 1, 1);

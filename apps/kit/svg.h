@@ -1,5 +1,5 @@
 /* svg.h - SVG files: shapes and text in pixels from the top left, charts, and heat maps. svg_close
-   replaces the file by the whole figure. Colors are SVG colors: "#1F77B4", "none". */
+   replaces the file with the whole figure. Colors are SVG colors: "#1F77B4", "none". */
 #ifndef KIT_SVG_H
 #define KIT_SVG_H
 
@@ -26,7 +26,8 @@ int svg_close(struct svg *svg);
 int svg_part_open(struct svg *svg, double width, double height);
 char *svg_part_close(struct svg *svg);
 void svg_part_put(struct svg *svg, double x, double y, const char *part);
-/* Escapes <, >, & and ", and replaces control characters and invalid UTF-8. */
+/* Escapes <, >, & and ", and replaces characters below U+0020 with spaces and invalid bytes with
+   U+FFFD. */
 void xml_escape(FILE *file, const char *text);
 
 /* Elements between begin and end show this text, of at most 1023 bytes, under the pointer. */
@@ -73,8 +74,8 @@ struct chart {
 void chart_frame(struct svg *svg, const struct chart *chart);
 double chart_x(const struct chart *chart, double value);
 double chart_y(const struct chart *chart, double value);
-/* Returns the smallest of 1, 2 or 5 times a power of 10 that divides the span into at most `ticks`
-   parts. */
+/* Returns the smallest number that is 1, 2 or 5 times a power of 10 and divides the span into at
+   most `ticks` parts. */
 double chart_step(double span, int ticks);
 /* Draws a curve with its points. */
 void chart_curve(struct svg *svg, const struct chart *chart, int count, const double *xs,

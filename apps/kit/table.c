@@ -2,7 +2,7 @@
 #include "kit/program.h"
 #include <string.h>
 
-/* Letters that are short for options, in every command that has these. */
+/* The letters that stand for options in every command that has these options. */
 static const struct {
     char letter;
     const char *name;

@@ -49,8 +49,8 @@ struct unpack {
     void *state;
     unsigned char *in; /* bytes that have been read, of which [at, size) are not decoded */
     size_t at, size;
-    bool full; /* the last call filled the caller's memory, so there may be more without reading */
-    uint64_t read, made; /* bytes of the file, and of what it inflates to */
+    bool full; /* the last call filled the caller's memory, so more bytes may already be decoded */
+    uint64_t read, made; /* bytes read from the file, and bytes decoded from them */
     const char *wrong;   /* what is wrong with compressed bytes, or NULL */
 };
 void unpack_open(struct unpack *unpack, int file); /* the caller keeps the descriptor */
@@ -69,15 +69,15 @@ double unpack_ratio(const struct unpack *unpack);
    They are read in windows or blocks that end where the input pauses. Compressed text is
    decompressed, and lines that a person types can be edited. */
 
-/* Reads lines that a person types at a terminal. They can be edited, and earlier lines called
-   back. */
+/* Reads lines that a person types at a terminal. They can be edited, and earlier lines can be
+   recalled. */
 struct editor;
 /* Returns NULL unless file is standard input, both it and standard output are terminals, and the
    program was built with libedit. The caller closes the editor. */
 struct editor *editor_open(int file);
 void editor_close(struct editor *editor); /* NULL is allowed */
-/* Asks for a line, which ends with a line feed unless it is the last. Returns NULL at the end. The
-   line is valid until the next call. */
+/* Asks for a line, which ends with a line feed unless it is the last. Returns NULL at the end of
+   the input. The line is valid until the next call. */
 const char *editor_line(struct editor *editor, size_t *size);
 
 struct lines {
@@ -103,8 +103,8 @@ rapt_text lines_get(const struct lines *lines, size_t index);
 /* Waits for a line, then takes what else has arrived, byte for byte: whole lines, or whole
    paragraphs if `paragraphs` is true, of at most `max` bytes. A longer paragraph is cut after a
    line, and a longer line after a sentence or a word, if possible. Returns an empty text at the end
-   or after an error. The text is valid until the next call. A file is read either in blocks or in
-   lines. */
+   or after an error. The text is valid until the next call. Read a file either in blocks or in
+   windows, not in both. */
 rapt_text lines_block(struct lines *lines, size_t max, bool paragraphs);
 /* Waits for the end, then returns everything that has not been returned yet. The text is valid
    until the next call. */
@@ -116,14 +116,14 @@ rapt_text lines_rest(struct lines *lines);
    arbitrary, but *at moves by at least one byte and not past the end. */
 uint32_t unicode_next(rapt_text text, size_t *at);
 
-/* Returns the common letters of the Latin, Greek, Cyrillic and Armenian scripts in upper case, and
-   every other character as it is. No letter needs more bytes in upper case. */
+/* Converts a common letter of the Latin, Greek, Cyrillic or Armenian script to upper case. Returns
+   every other character unchanged. No result needs more bytes than the argument. */
 uint32_t unicode_upper(uint32_t character);
 /* Writes a character as UTF-8 and returns its size. */
 size_t unicode_write(uint32_t character, char bytes[4]);
 
 enum script {
-    SCRIPT_SPACED,   /* words are separated by spaces, or not a letter */
+    SCRIPT_SPACED,   /* a script with spaces between words, or a digit or a space */
     SCRIPT_HAN,      /* Chinese characters */
     SCRIPT_UNSPACED, /* another script without spaces: kana, Thai, Lao, Khmer, Burmese */
     SCRIPT_MARK      /* punctuation */

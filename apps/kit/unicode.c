@@ -44,7 +44,7 @@ size_t unicode_write(uint32_t c, char bytes[4])
     return size;
 }
 
-/* The blocks of these scripts, and the common blocks of punctuation. */
+/* The blocks of scripts that are written without spaces, and the common blocks of punctuation. */
 static const struct {
     uint32_t first, last;
     enum script script;

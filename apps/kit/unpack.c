@@ -1,5 +1,5 @@
-/* unpack.c - reads files that may be compressed, in a format that the first bytes tell. A file may
-   consist of several members, as those made by cat and bgzip do. */
+/* unpack.c - reads files that may be compressed, in a format that their first bytes identify. A
+   file may consist of several members, such as one made by cat or bgzip. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "kit/text.h"
@@ -31,8 +31,8 @@ const struct packing *packing_of(const char *name)
     return NULL;
 }
 
-/* Returns the format of a compressed file that begins with these bytes, or NULL. *unknown is set if
-   that depends on further bytes. */
+/* Returns the format of a compressed file that begins with these bytes, or NULL. Sets *unknown to
+   true if that depends on further bytes. */
 static const struct packing *recognize(const unsigned char *bytes, size_t size, bool *unknown)
 {
     *unknown = false;
