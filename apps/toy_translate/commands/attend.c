@@ -58,7 +58,7 @@ static int check_text(const char *what, const char *bytes)
     return text.size > 0 ? EXIT_OK : usage_error("attend: the %s is empty", what);
 }
 
-/* Here, layers and heads count from 1, and 0 is the mean of all. */
+/* Here, layers and heads are counted from 1, and 0 means the mean of all. */
 static int check_choice(const struct options *o, const rapt_translator *translator)
 {
     rapt_config config = *rapt_model_config(rapt_translator_model(translator));
@@ -125,8 +125,9 @@ static int show_weights(const struct options *o, const struct attention *attenti
     return o->svg != NULL ? draw_attention(o, attention) : EXIT_OK;
 }
 
-/* Converts the options into a layer and a head, from 0, or -1 for the mean. If `open` is true,
-   selects the heads that the model's alignment_layer and alignment_heads name, if it has any. */
+/* Converts the options into a layer and a head, counted from 0, where -1 means the mean of all. If
+   `open` is true, selects the heads that the model's alignment_layer and alignment_heads name, if
+   it has any. */
 static void choose_weights(struct attention_choice *choice, bool open,
                            const rapt_translator *translator, int code)
 {

@@ -45,8 +45,8 @@ static bool source_ends(const rapt_model *model)
     return !rapt_model_config(model)->no_source_end;
 }
 
-/* Returns whether the translation ends with an end token. One that reaches the model's last
-   position is cut off without it. */
+/* Returns true if the translation ends with an end token. A translation that reaches the model's
+   last position is cut off and has none. */
 static bool target_ends(const rapt_model *model, const struct found *found)
 {
     return found->target_count < rapt_model_config(model)->positions;
@@ -126,8 +126,8 @@ static int read_weights(const rapt_model *model, const struct found *found,
     return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
 }
 
-/* Makes the words of columns and rows. A decoder row holds the weights of the step that produced
-   its word, whose inputs are the words before it. */
+/* Makes the words of columns and rows. A row of the decoder's self-attention holds the weights of
+   the step that produced its word; the inputs of that step are the words before it. */
 static void make_words(struct attention *attention, rapt_translator *translator,
                        const struct found *found, rapt_weights which)
 {

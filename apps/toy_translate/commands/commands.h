@@ -1,7 +1,7 @@
-/* commands.h - interface header of commands/: the commands of toy_translate, and what several of
-   them share. Help, completion and manual are generated from the list of commands and from their
-   tables of options. Functions that return an int return the program's exit code, after a message
-   if it is not 0. */
+/* commands.h - interface header of commands/: the commands of toy_translate, and functions that
+   several of them share. Help, completion and the manual page are generated from the list of
+   commands and from their tables of options. Functions that return an int return the program's exit
+   code, after a message if it is not 0. */
 #ifndef TOY_TRANSLATE_COMMANDS_H
 #define TOY_TRANSLATE_COMMANDS_H
 
@@ -48,7 +48,8 @@ void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int3
                 int count);
 /* Removes the end token, which is the last word. */
 void words_no_end(struct words *words);
-/* Turns the words of a target into those of the decoder's inputs: "(begin)" first, no "(end)". */
+/* Turns the words of a target into those of the decoder's inputs, with "(begin)" at the beginning
+   and without "(end)". */
 void words_begin(struct words *words);
 void words_free(struct words *words);
 /* Folds weights [target tokens + end][source tokens + end] into grid [target words + end][source
@@ -59,7 +60,7 @@ void words_fold(const struct words *source, const struct words *target, const fl
 /* ---- unseen.c: words that training did not see ---- */
 struct unseen {
     const rapt_translator *translator;
-    const char *list; /* of seen.c; NULL if the model has none */
+    const char *list; /* made by seen.c; NULL if the model has none */
     char *updated;    /* the list in today's format, if an earlier version wrote it; else NULL */
     char **words;     /* [count], all different */
     size_t count, more;
@@ -77,7 +78,7 @@ void unseen_free(struct unseen *unseen);
 
 /* ---- unseen.c: raw text for a model without a tokenizer ---- */
 struct raw {
-    size_t tokens, unknown; /* of the texts so far */
+    size_t tokens, unknown; /* numbers of tokens, and of unknown ones, in the texts so far */
     bool reported;
 };
 void raw_add(struct raw *raw, const rapt_tokenizer *tokenizer, const int32_t *ids, int count);
@@ -123,7 +124,7 @@ extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);
 void search_close(rapt_translator *translator); /* NULL is allowed */
-/* Reports the settings of the model's folder that are not followed. */
+/* Reports the settings of the model's folder that are ignored. */
 void search_report(const struct search *search, const rapt_translator *translator);
 
 /* ---- embed.c: the lines of a file ---- */
@@ -141,7 +142,7 @@ enum { SCORE_COUNTS = 28 };
 struct score {
     rapt_bleu_tokens tokens; /* set before the first sentence */
     size_t sentences, capacity, exact, too_long;
-    rapt_bleu lowered;            /* lower case, split at spaces */
+    rapt_bleu lowered;            /* BLEU of lowercase text, split at spaces */
     long long sums[SCORE_COUNTS]; /* over sentences */
     long long *counts;            /* [sentences][SCORE_COUNTS] */
     long long target_tokens;
@@ -151,8 +152,8 @@ struct score {
 double score_bleu(const long long *sums); /* cased; sums is [SCORE_COUNTS] */
 double score_chrf(const long long *sums);
 int score_add(struct score *score, rapt_text hypothesis, rapt_text reference);
-/* Returns the tokenizer that suits the script of the targets, if that is written without spaces, or
-   NULL. */
+/* Returns the tokenizer that suits the script of the targets if it is written without spaces,
+   otherwise NULL. */
 const char *score_tokenizer(const struct pairs *pairs);
 /* Translates the sources. Writes a line to `output`, unless it is NULL, for each line of the pairs'
    file, empty where a pair was skipped. */
@@ -164,8 +165,7 @@ void score_free(struct score *score);
 /* ---- attention.c ---- */
 struct attention_choice {
     const char *sentence, *target; /* `target` is a given translation; NULL means the model's own */
-    const char *model;             /* its path, for messages; NULL means one of this program's
-                                      own */
+    const char *model;             /* path of the model, for messages; NULL in the demo */
     rapt_weights which;            /* RAPT_WEIGHTS_ENCODER is 0 */
     int layer, head;               /* from 0; -1 means the mean over all */
     int heads;                     /* number of heads to average, starting with `head`; 0 means 1 */
@@ -201,7 +201,7 @@ struct training {
     int lock;            /* of training/outputs.c; -1 means none */
 };
 enum { TRAINING_ROWS = 61 + HARD_ROWS + VARIANT_ROWS };
-/* Writes the options of train, which point into *training, and returns their number. */
+/* Fills `rows` with the options of train, which point into *training. Returns their number. */
 int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
 /* Fills in defaults that depend on the preset and on other options. */
 void training_fill_in(struct training *training, const struct command *command);
@@ -221,17 +221,17 @@ char *training_text(const struct command *command);
 void training_free(struct training *training);
 
 /* ---- train.c ---- */
-/* Fills in the defaults of --from, with which a model changes little. */
+/* Fills in the defaults for fine-tuning (--from), which change a model only a little. */
 void tuning_defaults(struct recipe *recipe, const struct command *command);
 
 /* ---- translate.c: translates lines, or the sentences of a document (documents.c) ---- */
 enum { TRANSLATE_WINDOW = 1024 }; /* as many lines as the library translates at once */
 
-/* The beginnings of translations, lines of a file. */
+/* The beginnings of translations, which are the lines of a file. */
 struct prefixes {
     const char *name; /* name of the file, or NULL without --prefix */
     char *bytes;
-    size_t size, at, lines;            /* lines: number that prefixes_next has returned */
+    size_t size, at, lines;            /* lines: number of lines that prefixes_next has returned */
     rapt_text texts[TRANSLATE_WINDOW]; /* lines of the current window */
 };
 
@@ -263,7 +263,7 @@ struct job {
     struct phrases suppressed;
     const char *glossary_file; /* NULL if none */
     rapt_glossary *glossary;
-    size_t terms, terms_met; /* of the glossary, in all translations */
+    size_t terms, terms_met; /* terms in all sources, and those that the translations contain */
     int max_length;          /* 0 if not given */
     const char *model;
     struct prefixes prefixes;

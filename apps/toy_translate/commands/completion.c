@@ -1,11 +1,11 @@
-/* completion.c - toy_translate completion: writes the scripts for bash, zsh and fish and the manual
-   page from the tables of options. */
+/* completion.c - toy_translate completion: writes completion scripts for bash, zsh and fish, and
+   the manual page, from the tables of options. */
 #include "commands.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* The kind of arguments that a command takes besides options. */
-enum completion_words { WORDS_NONE, WORDS_FILES, WORDS_CHOICES /* of the arguments */ };
+enum completion_words { WORDS_NONE, WORDS_FILES, WORDS_CHOICES /* in command->arguments */ };
 
 static const char purpose[] = "Prints a script that completes the commands, options and values of "
                               "toy_translate in a shell, or its manual page.";
@@ -300,7 +300,7 @@ static void completion_fish(void)
 
 /* ---- the manual page toy_translate.1, as macros of man(7) ---- */
 
-/* Prints running text: an empty line begins a paragraph, a single line break stays one. */
+/* Prints running text: an empty line begins a paragraph, and a single line break is kept. */
 static void put_roff(const char *text)
 {
     bool first = true; /* at the beginning of a line, a dot or quote would be a request */

@@ -69,7 +69,7 @@ static int translate_block(struct block *block, rapt_document_options *options)
     return code;
 }
 
-/* Returns the format of this name, one of those that --format accepts. */
+/* Returns the format with this name, which must be one that --format accepts. */
 static rapt_document_format format_named(const char *name)
 {
     int format = 0;
@@ -157,7 +157,7 @@ static json_t *span_json(rapt_span span)
     return json_pack("[I, I]", (json_int_t)span.begin, (json_int_t)span.end);
 }
 
-/* Returns a span that begins `before` bytes later. */
+/* Returns a span, moved by `before` bytes, as JSON. */
 static json_t *later_json(rapt_span span, size_t before)
 {
     return span_json((rapt_span){before + span.begin, before + span.end});
@@ -198,7 +198,7 @@ static json_t *faults_json(int faults)
     return list;
 }
 
-/* Returns a text as it is, or made printable if it is not UTF-8. */
+/* Returns a text unchanged, or made printable if it is not UTF-8, as JSON. */
 static json_t *text_json(rapt_text text)
 {
     if (rapt_utf8_valid(text) == text.size) return json_stringn(text.bytes, text.size);
@@ -208,7 +208,7 @@ static json_t *text_json(rapt_text text)
     return string;
 }
 
-/* Adds what is known of a sentence that was translated. */
+/* Adds the members that describe a translated sentence. */
 static void put_translation(json_t *object, const rapt_document_piece *piece)
 {
     const rapt_translation *t = piece->translation;

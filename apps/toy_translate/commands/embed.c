@@ -1,5 +1,5 @@
-/* embed.c - toy_translate embed, similarity and rerank: a vector for each line of text, how alike
-   two texts are, and how well texts answer a query. */
+/* embed.c - toy_translate embed, similarity and rerank: print a vector for each line of text, how
+   similar two texts are, and how well texts answer a query. */
 #define _POSIX_C_SOURCE 200809L
 #include "commands.h"
 #include <errno.h>
@@ -98,7 +98,7 @@ void texts_free(struct texts *texts)
     free(texts->all);
 }
 
-/* Opens job->encoder, reads the command's file or standard input, and does the work. */
+/* Opens job->encoder, reads the command's file or standard input, and calls `work`. */
 static int encoding_run(struct encoding *job, const struct command *command, encoding_fn *work)
 {
     struct texts texts = {0};
@@ -304,7 +304,7 @@ static int rank_by_cosine(const struct encoding *job, const struct texts *texts)
     return code;
 }
 
-/* Divides each line at its tab. */
+/* Divides each line at its first tab. */
 static int split_pairs(const struct texts *lines, rapt_text *halves)
 {
     for (size_t i = 0; i < lines->count; i++) {

@@ -80,7 +80,8 @@ static const char *const use_words[] = {[RAPT_FILE_USE_NONE] = "ignored",
                                         [RAPT_FILE_USE_SETTINGS] = "settings",
                                         [RAPT_FILE_USE_SHORTLIST] = "shortlist"};
 
-/* Returns NULL if memory runs out. JSON cannot hold a name that is not UTF-8. */
+/* Returns NULL if memory runs out. Names that are not UTF-8 are replaced, since JSON cannot hold
+   them. */
 static json_t *describe_files(const struct model_files *files)
 {
     json_t *array = json_array();
@@ -108,7 +109,7 @@ static void print_files(const struct model_files *files)
 
 /* ---- decoding ---- */
 
-/* Settings for decoding in the metadata, from those of an imported model's folder. */
+/* Settings for decoding in the metadata, which come from an imported model's folder. */
 static const char *const decoding[] = {"beams",       "length_penalty",  "max_length",
                                        "min_length",  "no_repeat_ngram", "repetition_penalty",
                                        "first_token", "suppressed",      "ignored_settings"};
@@ -122,7 +123,7 @@ static const char *decoding_of(const rapt_model *model, int n)
     return text;
 }
 
-/* Returns NULL if the model has none. */
+/* Returns the settings of the model, or NULL if it has none. */
 static json_t *decoding_json(const rapt_model *model)
 {
     json_t *object = json_object();

@@ -41,7 +41,7 @@ int phrases_read(struct phrases *phrases, const char *path)
 }
 
 /* ---- translate --lines --prefix: the first words of translations, one line of a file for each
- * line of the input ---- */
+   line of the input ---- */
 
 int prefixes_open(struct prefixes *p)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLEU = 10, CHRF = 18 }; /* offsets; rapt_bleu comes first */
+enum { BLEU = 10, CHRF = 18 }; /* numbers of counts; those of BLEU come first */
 
 static void bleu_of(const long long *sums, rapt_bleu *bleu)
 {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCES = 16 };        /* per call of the model */
-enum { HELD_TOKENS = 1 << 26 }; /* beyond this, pairs are read from their file again */
+enum { SENTENCES = 16 };        /* sentences per call of the model */
+enum { HELD_TOKENS = 1 << 26 }; /* tokens in memory; other pairs are read from the file again */
 
 static const char purpose[] =
     "Learns a lexical shortlist: the likely target tokens of every source token. The model reads "
@@ -21,7 +21,7 @@ static const char examples_text[] =
     "  toy_translate shortlist -m m.safetensors --data train.tsv --output lex.bin\n"
     "  toy_translate translate -m m.safetensors --shortlist lex.bin input.txt";
 
-struct cell { /* of a hash table with linear probing; a weight of 0 means that the slot is free */
+struct cell { /* a slot of a hash table with linear probing; free if its weight is 0 */
     int32_t source, target;
     double weight;
 };

@@ -76,8 +76,8 @@ static void print_tokens(const struct tokens *t, rapt_text text)
     free(ids);
 }
 
-/* Returns the ids of a line, separated by spaces, or NULL if a word is not an id of the vocabulary.
-   The caller frees them. */
+/* Reads the ids in a line, which are separated by spaces. Returns NULL if a word is not an id of
+   the vocabulary. The caller frees the result. */
 static int32_t *read_ids(const struct tokens *t, rapt_text line, size_t *count)
 {
     int32_t *ids = xcalloc(line.size / 2 + 1, sizeof *ids);

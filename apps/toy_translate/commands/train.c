@@ -69,7 +69,7 @@ static bool is_of_new(const char *name)
     return is_variant(name);
 }
 
-/* Refuses options that cannot be combined with --from, or without it. */
+/* Refuses options that cannot be combined with --from and, without --from, options that need it. */
 static int tuning_check(const struct recipe *recipe, const struct command *command)
 {
     static const char *const own[] = {"freeze", "lora", "lora-alpha", "source-lang", "target-lang"};
@@ -94,8 +94,8 @@ static int tuning_check(const struct recipe *recipe, const struct command *comma
     return EXIT_OK;
 }
 
-/* Students such as Firefox's were trained without dropout and label smoothing. Dropout of 0.1 makes
-   the perplexity of one rise from 6 to 2700, and training first has to repair that. */
+/* Student models such as Firefox's were trained without dropout and label smoothing. Dropout of 0.1
+   makes the perplexity of one of them rise from 6 to 2700, which training first has to repair. */
 void tuning_defaults(struct recipe *recipe, const struct command *command)
 {
     if (!option_given(command, "dropout")) recipe->dropout = 0;

@@ -258,7 +258,7 @@ static int translate_window(struct job *job)
     return code;
 }
 
-/* Prepares to show progress if messages go to a terminal and translations go elsewhere. */
+/* Prepares to show progress if messages go to a terminal, but neither input nor output is one. */
 static void begin_progress(struct job *job, int input)
 {
     struct stat about;

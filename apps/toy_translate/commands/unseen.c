@@ -4,9 +4,9 @@
 #include <string.h>
 
 /* ---- words that training has not seen, by the list in the model's file ----
-   For our own models without a list it guesses: a word is probably new if it contains the
+   For our own models without a list, they are guessed: a word is probably new if it contains the
    vocabulary's unknown token, or is split into three or more pieces of fewer than two letters on
-   average. For models of other projects it makes no guess, since their vocabularies also split
+   average. For models of other projects, nothing is guessed, since their vocabularies also split
    words that they have seen. */
 
 enum { NAMED = 12 }; /* words to name; the others are counted */
@@ -51,7 +51,7 @@ static void add_unseen(struct unseen *unseen, rapt_text word)
     unseen->words[unseen->count++] = text;
 }
 
-/* Returns whether the text is in a script without spaces, whose words are not known. */
+/* Returns true if the text is in a script without spaces, in which words cannot be told apart. */
 static bool has_unspaced(rapt_text text)
 {
     bool found = false;
@@ -195,8 +195,8 @@ static bool is_marked(const rapt_tokenizer *tokenizer, const char *mark)
     return 10 * marked > vocab;
 }
 
-/* Returns whether the tokenizer splits text into words itself, as those of Argos Translate with
-   bpe.model do: the text of a token then lacks a mark of its name ("gar@@"). */
+/* Returns true if the tokenizer splits text into words itself, as those of Argos Translate with
+   bpe.model do: the text of a token then lacks a mark that is part of its name ("gar@@"). */
 static bool splits_words(const rapt_tokenizer *tokenizer)
 {
     for (int32_t id = 0; id < rapt_tokenizer_vocab(tokenizer); id++) {

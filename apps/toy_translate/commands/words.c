@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns true if the tokenizer puts a space between tokens, as a list of words does. */
+/* Returns true if the tokenizer puts a space between tokens, as one that consists of a list of
+   words does. */
 static bool is_spaced(const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
 {
     for (int i = 0; i < count; i++) {

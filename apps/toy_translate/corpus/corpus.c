@@ -21,7 +21,7 @@ struct draw {
     char *why;
 };
 
-/* Mixes the hash by splitmix64; the result is never 0. */
+/* Mixes the hash with splitmix64; the result is never 0. */
 static uint64_t hash_of(int kind, const char *text, size_t size, uint64_t hash)
 {
     hash = hash_bytes(hash ^ (HASH_EMPTY + (uint64_t)kind), text, size);
@@ -104,7 +104,7 @@ static bool complain(char *why, const char *what, const char *which)
     return false;
 }
 
-/* Fills in new pairs. Held-out pairs use only words of the training set. */
+/* Draws new pairs. Held-out pairs use only words of the training set. */
 static bool draw_pairs(struct draw *d, uint64_t *state, struct corpus_pair *pairs, size_t count,
                        bool training)
 {

@@ -1,8 +1,8 @@
 /* corpus.h - English-German sentence pairs from a small grammar (grammar.txt), for the demo.
 
-   A pair is UTF-8 text, words separated by one space, without tab or line break. Every English
-   sentence of the grammar has one translation, and the same seed gives the same pairs on
-   every machine. */
+   Sentences are UTF-8 text with one space between words, without tabs or line breaks. Every English
+   sentence of the grammar has one translation, and the same seed gives the same pairs on every
+   machine. */
 #ifndef TOY_TRANSLATE_CORPUS_H
 #define TOY_TRANSLATE_CORPUS_H
 
@@ -28,7 +28,7 @@ struct corpus_pair {
     const char *source, *target; /* English, German */
 };
 
-/* Returns the examples that the grammar file names. The grammar owns them. */
+/* Returns the examples that the grammar file lists. The grammar owns them. */
 const struct corpus_pair *corpus_showcase(const corpus_grammar *grammar, size_t *count);
 
 struct corpus {
@@ -37,10 +37,9 @@ struct corpus {
     char *text;
 };
 
-/* Draws this many pairs. No sentence of either language occurs twice in them and the showcase, and
-   all words of held-out sentences and of the showcase occur in training. Returns
-   false, with the reason in why, if the grammar yields too few pairs or two translations of a
-   sentence. */
+/* Draws this many pairs. No sentence of either language occurs twice in the pairs and the showcase,
+   and all words of held-out sentences and of the showcase occur in training. Returns false, with
+   the reason in why, if the grammar yields too few pairs or two translations of a sentence. */
 bool corpus_draw(struct corpus *corpus, const corpus_grammar *grammar, uint64_t seed,
                  size_t train_count, size_t heldout_count, char why[CORPUS_TEXT]);
 void corpus_free(struct corpus *corpus); /* leaves it empty */

@@ -1,5 +1,5 @@
 /* grammar.h - a parsed grammar, the derivation of one sentence, and the state of the parser.
- * Internal to this folder. */
+   Internal to this folder. */
 #ifndef TOY_TRANSLATE_GRAMMAR_H
 #define TOY_TRANSLATE_GRAMMAR_H
 
@@ -205,8 +205,8 @@ int corpus_find(const struct names *names, const char *name);
 int corpus_look_up(struct reader *r, int list, const char *name);
 int corpus_add_name(struct reader *r, int list, const char *name);
 
-/* Reads a comma-separated list as a set of bits; "-" is the empty set, "any" all names. Modifies
-   the list. */
+/* Reads a comma-separated list of names as a set of bits. "-" means the empty set, and "any" means
+   all names. Modifies the list. */
 unsigned corpus_set_of(struct reader *r, const struct names *names, char *list);
 
 /* The names of the parts of a clause. */

@@ -52,8 +52,8 @@ int corpus_add_name(struct reader *r, int list, const char *name)
     return names->count++;
 }
 
-/* Reads a comma-separated list as a set of bits; "-" is the empty set, "any" all names. Modifies
-   the list. */
+/* Reads a comma-separated list of names as a set of bits. "-" means the empty set, and "any" means
+   all names. Modifies the list. */
 unsigned corpus_set_of(struct reader *r, const struct names *names, char *list)
 {
     unsigned set = 0;
@@ -78,8 +78,9 @@ unsigned corpus_take_set(struct reader *r, int list)
 const struct names corpus_kinds = {{"known", "one", "bare", "each", "none"}, 5};
 
 /* ---- the lexicon: what the columns of an entry hold ----
-   t text   # number   g gender   p person   n, a a new ending, auxiliary   e, h its number
-   c, f, i, k list of classes, frames, times, kinds */
+   t  text              # number              g  gender             p  person
+   n  new ending        a  new auxiliary      e  known ending       h  known auxiliary
+   c  list of classes   f  list of frames     i  list of times      k  list of kinds */
 static const struct {
     const char *name, *columns;
 } entries[WORD_KINDS] = {
@@ -95,7 +96,7 @@ static const struct {
     [SHOW] = {"", ""},
 };
 
-/* Takes a text column: "" for "-", and with spaces for "_". */
+/* Takes a text column. "-" becomes "", and each "_" becomes a space. */
 static char *take_text_column(struct reader *r)
 {
     char *text = corpus_take(r);

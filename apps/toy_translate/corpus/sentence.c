@@ -9,7 +9,7 @@ struct request {
     unsigned classes;  /* of a noun, pronoun or adjective; a verb's object allows one */
     unsigned kinds;    /* of a determiner or adjective; frames of a verb, times of an adverb */
     unsigned subjects; /* a verb's subject must allow one of these classes; 0 means any */
-    const struct word *noun;    /* the one after a determiner */
+    const struct word *noun;    /* the noun after a determiner */
     const struct word *subject; /* the pronoun that is the subject of an object, or NULL */
 };
 struct draft {

@@ -53,7 +53,7 @@ static void put_piece(struct writer *w, const char *piece)
 
 /* ---- agreement ---- */
 
-static int person_of(const struct phrase *phrase) /* 0 1s, 1 2s, 2 3s, 3 1p, 4 3p */
+static int person_of(const struct phrase *phrase) /* 0: 1s, 1: 2s, 2: 3s, 3: 1p, 4: 3p */
 {
     if (phrase->pronoun) return phrase->pronoun->number[PRONOUN_PERSON];
     return phrase->plural ? 4 : 2;

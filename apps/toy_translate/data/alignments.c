@@ -1,7 +1,7 @@
 /* alignments.c - word alignments of the training pairs. The file has a line for each pair, "0-0 1-2
    2-1": source word and target word, counted from 0, where words are separated by spaces. Each link
-   between words becomes links between all tokens that have bytes of the one and all tokens that
-   have bytes of the other. */
+   between words becomes links between all tokens that have bytes of the source word and all tokens
+   that have bytes of the target word. */
 #include "data.h"
 #include "kit/random.h"
 #include <stdlib.h>
@@ -187,7 +187,7 @@ static int add_example(struct alignments *a, const struct pair_reader *reader,
 }
 
 /* Reads the files of pairs to their end. The alignments have lines for the pairs that are held out,
-   too, but no further lines. */
+   too, but no lines beyond those. */
 static int check_end(struct alignments *a, struct pair_reader *reader)
 {
     bool more = true;
@@ -196,7 +196,7 @@ static int check_end(struct alignments *a, struct pair_reader *reader)
     return code == EXIT_OK ? no_more(a, reader_lines(reader)) : code;
 }
 
-/* Returns whether pair number `pair` of the files is held out. *segment must be 0 at first, and
+/* Returns true if pair number `pair` of the files is held out. *segment must be 0 at first, and
    pairs must be requested in order. */
 static bool is_held_out(const struct part *part, size_t *segment, size_t pair)
 {
@@ -232,7 +232,7 @@ int alignments_make(struct alignments *a, const struct examples *examples, const
 /* ---- batches ---- */
 
 /* Adds the links of an example whose target has `rows` rows from `row` on, after the n sources so
-   far. An example with noise has other tokens, and gets none. Returns the number of sources. */
+   far. An example with noise has other tokens, and gets no links. Returns the number of sources. */
 static size_t add_rows(struct alignments *a, size_t example, bool noisy, size_t row, size_t rows,
                        size_t n)
 {

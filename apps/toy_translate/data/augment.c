@@ -9,7 +9,7 @@
 struct augmented {
     struct noise noise;
     uint64_t seed;
-    int epoch;                           /* 0 if none has begun, and no example is noisy */
+    int epoch;                           /* 0 if none has begun; no example is then noisy */
     const struct alignments *alignments; /* or NULL */
     uint32_t *counts[2];                 /* [examples] tokens of the examples without noise */
     int32_t *ids[2];                     /* [max_tokens] the tokens of one example */
@@ -134,8 +134,8 @@ static bool is_couple(const struct token_link *links, size_t count, size_t *cons
     return true;
 }
 
-/* Chooses a word and its translation: those of the first link, from a random one on, whose words
-   are linked only to each other. Returns false if the pair has no such words. */
+/* Chooses a word and its translation, which must be linked only to each other: the first such words
+   from a random link on. Returns false if the pair has none. */
 static bool choose_words(struct examples *examples, size_t index, struct random *random,
                          size_t words[2])
 {

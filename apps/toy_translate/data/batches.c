@@ -4,7 +4,7 @@
    For each epoch, the examples are sorted by length in classes of four tokens, in random order
    within a class; a new batch begins where the token budget is full; and the batches are shuffled.
    Everything is a function of seed and epoch, so a resumed run continues with the same batches.
-   The order takes one number per example: the random ranks that examples are sorted by are a
+   Memory holds only one number per example: the random ranks by which examples are sorted are a
    function of the index, and are computed again for every comparison. */
 #include "data.h"
 #include "kit/random.h"
@@ -178,7 +178,7 @@ void batches_plan(struct batches *batches, uint64_t seed, int epoch)
     if (epoch > 0) shuffle_batches(batches, &random);
 }
 
-/* ---- their tokens ---- */
+/* ---- the tokens of a batch ---- */
 
 /* Reads the tokens of examples order[from .. end - 1]. */
 static int gather_tokens(struct batches *batches, size_t from, size_t end, rapt_tokens *source,
@@ -212,8 +212,8 @@ static size_t example_tokens(const struct batches *batches, size_t i)
     return (size_t)examples->source[batches->order[i]] + examples->target[batches->order[i]];
 }
 
-/* Returns the first example of sorted batch b before which there are at least part / parts of its
-   tokens. */
+/* Returns the first example of sorted batch b that has at least part / parts of the batch's tokens
+   before it. */
 static size_t part_start(const struct batches *batches, size_t b, size_t part, size_t parts)
 {
     size_t end = batches->starts[b + 1], at = batches->starts[b], all = 0, before = 0;

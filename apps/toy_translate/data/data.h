@@ -32,7 +32,7 @@ struct pair_files {
     bool more_columns; /* ignore columns of data after the second instead of refusing them */
 };
 struct pair_inputs {
-    struct input side[2]; /* the second is used only if `two` */
+    struct input side[2]; /* the second is used only if `two` is true */
     bool two, more_columns;
 };
 int pair_inputs_open(struct pair_inputs *inputs, const struct pair_files *files);
@@ -43,7 +43,7 @@ struct line_reader {
     char *bytes; /* [size] the input from offset `from` on */
     size_t size, capacity, chunk;
     uint64_t from;
-    size_t at; /* where the next line begins in bytes */
+    size_t at; /* offset of the next line in `bytes` */
     bool ended;
     size_t number; /* of the line last read, from 1 */
     rapt_text line;
@@ -51,7 +51,7 @@ struct line_reader {
 /* A position between two lines, from which a reader can go on. */
 struct position {
     uint64_t at[2];
-    size_t line; /* number of the line before */
+    size_t line; /* number of the line before it */
 };
 struct skipped {
     size_t empty, too_long, first_empty, first_long;
@@ -224,7 +224,7 @@ struct noisy_pair { /* {0} before the first use */
     size_t size[2], capacity[2];
 };
 rapt_text noisy_text(const struct noisy_pair *pair, int side);
-/* Makes room for `more` bytes and returns the place of the first. */
+/* Makes room for `more` bytes and returns a pointer to the first. */
 char *noisy_reserve(struct noisy_pair *pair, int side, size_t more);
 /* Appends a pair, with a space between the sentences in scripts that need one. */
 void noisy_append(struct noisy_pair *pair, rapt_text source, rapt_text target);
@@ -310,8 +310,8 @@ int batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tok
    tokens. A part may be empty. */
 int batches_get_part(struct batches *batches, size_t b, size_t part, size_t parts,
                      rapt_tokens *source, rapt_tokens *target);
-/* Returns an upper bound of the number of tokens on either side of a part. max_tokens is the
-   maximum of a sentence, without begin and end. */
+/* Returns an upper bound on the number of tokens on either side of a part. max_tokens is the
+   maximum number of tokens in a sentence, without begin and end. */
 size_t batches_part_budget(size_t budget, size_t max_tokens, size_t parts);
 void batches_free(struct batches *batches);
 

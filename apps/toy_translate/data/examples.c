@@ -1,7 +1,7 @@
 /* examples.c - access to the pairs of a part as token ids. The places and lengths of all pairs are
-   in memory, and the ids of the first ones, as many as allowed. The others are read from their
-   files when they are needed, and their digests are compared with those of the text that was read
-   first. */
+   in memory, and so are the ids of the first pairs, as many as may be held. The other pairs are
+   read from their files when they are needed, and their digests are compared with those of the text
+   that was read first. */
 #include "data.h"
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ void examples_free(struct examples *examples)
 }
 
 /* ---- pairs as token ids with special tokens around them: a source is x1 .. xn end, a target is
- * begin y1 .. ym end, and some models add languages ---- */
+   begin y1 .. ym end, and some models add language tokens ---- */
 
 size_t frame_count(const struct frame *frame)
 {

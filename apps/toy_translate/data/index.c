@@ -13,7 +13,7 @@ enum { IN_ORDER = 1 << 16, ONE = 1 << 10 }; /* bytes per read: of all pairs in o
    many as every rank may hold. */
 
 struct skipped_pairs {
-    size_t count, first; /* the line of the first one */
+    size_t count, first; /* number of pairs, and line of the first one */
 };
 struct share { /* what a rank has made from its segments */
     int code;
@@ -75,7 +75,7 @@ static int join_pairs(struct shares *s, struct examples *examples)
     return code;
 }
 
-/* Decides how many examples are held: the first ones, up to one that its rank does not hold or that
+/* Decides how many examples are held: all before the first one that its rank does not hold or that
    does not fit. */
 static void agree_held(struct shares *s, struct examples *examples, uint64_t max_ids)
 {
@@ -124,8 +124,8 @@ static int join_words(struct shares *s, struct seen *seen, char *list)
 }
 
 /* Joins the indices of all ranks: on return, examples and *share are those of all ranks, in order,
-   and `seen`, if not NULL, has the words of all on rank 0. Returns the code of a rank that
-   failed. */
+   and `seen`, if not NULL, has the words of all ranks on rank 0. Returns EXIT_OK, or the exit code
+   of a rank that failed. */
 static int index_join(struct examples *examples, struct share *share, struct seen *seen)
 {
     size_t count = (size_t)examples->ranks->count;
@@ -254,7 +254,7 @@ static int make_segment(const struct job *job, struct worker *w, size_t segment,
     return code;
 }
 
-/* ---- all of this rank, in order ---- */
+/* ---- all segments of this rank, in order ---- */
 
 static void hold_ids(struct examples *examples, const int32_t *ids, size_t count)
 {
@@ -292,7 +292,7 @@ static void append_segment(struct job *job, const struct made *made, bool kept)
     skipped->count += made->skipped.count;
 }
 
-/* Takes the next segment, unless one has failed. */
+/* Takes the next segment. Returns false if there is none or if a segment has failed. */
 static bool take_segment(struct job *job, size_t *segment, bool *keep)
 {
     pthread_mutex_lock(&job->lock);
@@ -303,8 +303,8 @@ static bool take_segment(struct job *job, size_t *segment, bool *keep)
     return more;
 }
 
-/* Appends a segment when its turn has come. Segments are taken in order, so the thread with the
-   first one that is missing never waits, and there is no deadlock. */
+/* Appends a segment when its turn has come. Segments are taken in order, so the thread that has the
+   next segment to append never waits, and there is no deadlock. */
 static void give_segment(struct job *job, const struct worker *w, size_t segment, int code,
                          bool kept)
 {
@@ -357,7 +357,7 @@ static void run_workers(struct job *job)
     free(all);
 }
 
-/* ---- all ---- */
+/* ---- the whole index ---- */
 
 static void create_index(struct examples *examples, const struct part *part)
 {
@@ -369,7 +369,7 @@ static void create_index(struct examples *examples, const struct part *part)
     examples->digests = xcalloc(count, sizeof *examples->digests);
 }
 
-/* Replaces the offsets of held examples in the file by their offsets in ids. */
+/* Replaces the offsets of held examples in the file with their offsets in ids. */
 static void point_to_ids(struct examples *examples)
 {
     uint64_t at = 0;

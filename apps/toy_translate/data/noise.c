@@ -47,7 +47,7 @@ static double rate_of(const char *text)
     return strtod(digits, NULL);
 }
 
-/* Reads one kind, which has the form name or name=rate. */
+/* Reads one kind, written as name or name=rate. */
 static int read_kind(struct noise *noise, char *text, bool always, const char *command,
                      const char *option)
 {
@@ -128,7 +128,7 @@ char *noisy_reserve(struct noisy_pair *pair, int side, size_t more)
     return pair->bytes[side] + pair->size[side];
 }
 
-/* Replaces `size` bytes at `at` by others. */
+/* Replaces `size` bytes at `at` with `by`. */
 static void replace(struct noisy_pair *pair, int side, size_t at, size_t size, rapt_text by)
 {
     noisy_reserve(pair, side, by.size);
@@ -244,7 +244,7 @@ static void add_typo(struct noisy_pair *pair, size_t begin, size_t end, struct r
 
 static void add_typos(struct noisy_pair *pair, struct random *random)
 {
-    enum { LETTERS = 40 }; /* letters per typo, after the first */
+    enum { LETTERS = 40 }; /* letters for each typo after the first */
     size_t begin = 0, end = 0, letters = find_letter(noisy_text(pair, 0), SIZE_MAX, &begin, &end);
     for (size_t i = 0; letters > 0 && i <= letters / LETTERS; i++) {
         const size_t count = find_letter(noisy_text(pair, 0), SIZE_MAX, &begin, &end);
@@ -319,7 +319,7 @@ static void add_tags(struct noisy_pair *pair, const size_t words[2], struct rand
     }
 }
 
-/* ---- all of it ---- */
+/* ---- all kinds of noise ---- */
 
 void noise_add(struct noisy_pair *pair, unsigned kinds, const size_t words[2],
                struct random *random)

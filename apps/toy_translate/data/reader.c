@@ -126,7 +126,7 @@ void reader_seek(struct pair_reader *reader, struct position position)
         uint64_t at = position.at[i];
         lines->number = position.line;
         if (at >= lines->from && at - lines->from <= lines->size) {
-            lines->at = (size_t)(at - lines->from); /* what was read stays */
+            lines->at = (size_t)(at - lines->from); /* the bytes are still in memory */
             continue;
         }
         lines->from = at;
@@ -280,8 +280,8 @@ uint32_t reader_digest(const struct pair_reader *reader)
 }
 
 /* ---- the bytes of a file at any offset. A regular file stays open and is read as needed, even
- * after its name is gone. Pipes, which can be read only once, and compressed files are held in
- * memory ---- */
+   after its name is gone. Pipes, which can be read only once, and compressed files are held in
+   memory ---- */
 
 int input_open(struct input *input, const char *path)
 {

@@ -1,10 +1,10 @@
-/* alone.c - ranks in a build without MPI: there is one. */
+/* alone.c - ranks in a build without MPI: there is only one. */
 #include "ranks.h"
 
 #include "kit/program.h"
 #include <stdlib.h>
 
-/* Returns the number of processes that mpirun, srun or the like started, or 1. */
+/* Returns the number of processes that mpirun, srun or a similar launcher started, or 1. */
 static int launched(void)
 {
     static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};

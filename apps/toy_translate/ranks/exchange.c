@@ -287,8 +287,8 @@ void exchange_watch(struct exchange *x)
 }
 
 /* ---- the gradient of a step from the batches of its shards, added in the order that the library
- * defines, whichever rank computes which shard. The gradients of a rank are sent while it computes
- * its last shard ---- */
+   defines, whichever rank computes which shard. The gradients of a rank are sent while it computes
+   its last shard ---- */
 
 /* Computes the gradient of one shard and its record. */
 static int compute_shard(struct exchange *x, rapt_trainer *trainer, int shard,

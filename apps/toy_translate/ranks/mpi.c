@@ -19,7 +19,7 @@ static const double late = 3; /* seconds after which a late rank is named, doubl
 static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER; /* held while MPI is called */
 static bool in_turn; /* MPI allows calls by several threads in turn */
 
-/* Returns true if mpirun, srun or the like of any MPI started this process. */
+/* Returns true if mpirun, srun or a similar launcher of any MPI started this process. */
 static bool is_launched(void)
 {
     static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK",
@@ -47,12 +47,12 @@ struct ranks ranks_open(void)
 /* ---- transfers ---- */
 
 struct flight {
-    int count, capacity; /* messages */
+    int count, capacity; /* numbers of messages */
     MPI_Request *of;     /* [capacity] MPI_REQUEST_NULL when done */
     int *rank;           /* [capacity] the peer */
     int *indices;        /* [capacity] for MPI_Testsome */
     bool lost;           /* MPI has reported an error */
-    bool helped;         /* a thread makes progress until `ended` */
+    bool helped;         /* a thread calls MPI until `ended` is set */
     pthread_t helper;
     atomic_bool ended;
 };
@@ -87,7 +87,8 @@ static struct flight *create_flight(int capacity)
     return f;
 }
 
-/* Makes progress. Returns how many messages completed, or MPI_UNDEFINED if all had. */
+/* Lets MPI make progress. Returns the number of messages that completed, or MPI_UNDEFINED if all
+   had completed before. */
 static int test_messages(struct flight *f)
 {
     int done = 0;

@@ -14,11 +14,11 @@
 
 struct ranks {
     int count, rank; /* rank 0 leads: it writes files and messages */
-    bool launched;   /* by mpirun or the like, perhaps with one rank */
+    bool launched;   /* by mpirun or a similar launcher, perhaps with one rank */
     /* The state of the agreement on how to begin; see training/agree.c. */
     bool alike;   /* all ranks begin with the same program, options and data */
     bool agreed;  /* all ranks know whether the run begins */
-    bool refused; /* it does not begin */
+    bool refused; /* the run does not begin */
 };
 
 /* Joins the other ranks if this process is one of several, and exits if that fails. Otherwise count
@@ -43,7 +43,7 @@ void ranks_begin(struct flight *flight, const struct transfer *transfer);
 /* Waits for all transfers, as ranks_transfer does, and frees the flight. */
 int ranks_arrive(const struct ranks *ranks, struct flight *flight);
 
-/* Leaves the run. Unless all agreed on this end, the other ranks are ended too. Must be the last
+/* Leaves the run. Ends the other ranks, too, unless all ranks have agreed to end. Must be the last
    call. */
 void ranks_close(const struct ranks *ranks, int code);
 
@@ -52,8 +52,8 @@ void ranks_close(const struct ranks *ranks, int code);
 struct exchange {
     const struct ranks *ranks;
     int shards, first, end; /* shards of a step; this rank computes first .. end - 1 */
-    rapt_subtree *nodes;    /* [count] of all ranks, in order; `gradient` is this rank's piece of
-                               it */
+    rapt_subtree *nodes;    /* [count] nodes of all ranks, in order; `gradient` holds only this
+                               rank's piece */
     int *owner;             /* [count] the rank that computes each node */
     int count;
     int own, own_count;    /* this rank computes nodes own .. own + own_count - 1 */
@@ -63,8 +63,8 @@ struct exchange {
     size_t bytes;          /* size of received */
     struct flight *flight; /* gradients in transit while the last shard is computed */
     bool waits;      /* send only when all shards are computed, to measure what overlapping gains */
-    double *seconds; /* [ranks] per shard, summed over the steps since exchange_watch reported */
-    long long steps; /* since then */
+    double *seconds; /* [ranks] per shard, summed over the steps since exchange_watch last ran */
+    long long steps; /* number of these steps */
 };
 
 void exchange_create(struct exchange *x, const struct ranks *ranks, int shards, size_t floats);
@@ -72,8 +72,8 @@ void exchange_free(struct exchange *x);
 /* Returns the memory needed for what other ranks send, in bytes. */
 size_t exchange_bytes(const struct ranks *ranks, int shards, size_t floats);
 
-/* Gives all ranks the whole array `data`, of which rank r has the bytes starts[r] .. starts[r + 1]
-   - 1. starts is [ranks + 1]. */
+/* Gives all ranks the whole array `data`. Rank r holds bytes starts[r] to starts[r + 1] - 1 of it.
+   starts is [ranks + 1]. */
 int exchange_parts(const struct exchange *x, void *data, const size_t *starts);
 /* Gives all ranks the records of all shards, and the seconds that each rank took. */
 int exchange_records(struct exchange *x, rapt_shard *records, double seconds);

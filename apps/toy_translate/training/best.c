@@ -7,7 +7,7 @@
 
 /* ---- checkpoint averaging ----
    The mean of the parameters at the end of the last epochs (Vaswani et al. 2017, section 6.1),
-   summed oldest first, in double. */
+   summed oldest first, in double precision. */
 
 static void copy_out(const rapt_model *model, float *data)
 {

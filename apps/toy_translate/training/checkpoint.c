@@ -124,8 +124,8 @@ int checkpoint_continue(struct learner *learner)
 }
 
 /* ---- how a model was trained, as metadata of its file: JSON with the options, a digest of the
- * data, and the progress of training. Equal runs must give equal bytes, so there is a date only if
- * SOURCE_DATE_EPOCH sets one (reproducible-builds.org) ---- */
+   data, and the progress of training. Equal runs must write identical files, so there is a date
+   only if SOURCE_DATE_EPOCH sets one (reproducible-builds.org) ---- */
 
 /* Returns a date such as "2026-11-22", or NULL. */
 static json_t *date_json(void)

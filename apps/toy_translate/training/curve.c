@@ -148,7 +148,7 @@ bool curve_exists(const struct learner *learner)
 }
 
 /* ---- the validations of a run as JSON in the checkpoint, [[epoch, step, training loss, validation
- * loss], ...], and back. Values from a file are checked ---- */
+   loss], ...], and back. Values from a file are checked ---- */
 
 void history_add(struct history *history, struct history_point point)
 {

@@ -1,9 +1,9 @@
 /* learn.c - the training loop of train and demo: batches, with validation and a checkpoint after
    each epoch.
 
-   If steps or epochs limit the run, an interrupted and resumed run ends with the same bits as an
-   uninterrupted one; if minutes do, the clock decides. A batch whose loss or gradient is not finite
-   is skipped with a message; ten in a row end the run. */
+   If steps or epochs limit the run, the result of an interrupted and resumed run is bit-identical
+   to that of an uninterrupted one; if minutes limit it, the result depends on the clock. A batch
+   whose loss or gradient is not finite is skipped with a message; ten in a row end the run. */
 #include "learner.h"
 #include <math.h>
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static int end_epoch(struct learner *learner)
     return checkpoint_save(learner);
 }
 
-/* Validates within an epoch, if the recipe asks for it. Only runs without checkpoints do. */
+/* Validates within an epoch, if the recipe asks for it. Only runs without checkpoints do this. */
 static int validate_between(struct learner *learner)
 {
     struct state *state = &learner->state;
@@ -166,7 +166,7 @@ static long long planned_steps(const struct learner *learner)
     return steps > 0 && (epochs == 0 || steps < epochs) ? steps : epochs;
 }
 
-/* Returns whether the learning rate only rises in a run of this many steps. */
+/* Returns true if the learning rate only rises in a run of this many steps. */
 static bool only_warmup(const struct recipe *recipe, long long steps)
 {
     return steps <= recipe->warmup && strcmp(recipe->schedule, "linear") != 0;
@@ -194,8 +194,9 @@ static void report_result(const struct learner *learner, double best, bool idle)
     free(word);
 }
 
-/* Ends the run. Within an epoch it validates once more, on a copy of the state, so that a longer
-   run that continues from the checkpoint ends with the same bits as one that never stopped here. */
+/* Ends the run. Within an epoch it validates once more, on a copy of the state, so that the result
+   of a longer run that continues from the checkpoint is bit-identical to that of a run that never
+   stopped here. */
 static int finish_training(struct learner *learner)
 {
     struct state state = learner->state;

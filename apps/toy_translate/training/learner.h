@@ -1,4 +1,4 @@
-/* learner.h - the state of the training loop, and what the files of training/ do with it. */
+/* learner.h - the state of the training loop, and the functions of training/ that use it. */
 #ifndef TOY_TRANSLATE_LEARNER_H
 #define TOY_TRANSLATE_LEARNER_H
 
@@ -71,7 +71,7 @@ struct learner {
     bool unread;        /* training pairs could not be read; the state is that of the last step */
     int enough;         /* validations with a loss below recipe->enough */
     char *path;         /* of the checkpoint */
-    char *options;      /* that the checkpoint must have been made with */
+    char *options;      /* the options with which the checkpoint must have been made */
 };
 
 double elapsed(const struct learner *learner); /* seconds, including earlier runs */
@@ -105,7 +105,7 @@ char *tune_text(const struct recipe *recipe); /* as options_text; the caller fre
 /* ---- step.c ---- */
 /* Makes a step with the batch at the learner's position. With EXIT_OK, *status is the library's
    result, with *report or *why. EXIT_INTERRUPTED means that this process was asked to end or a rank
-   was lost. With it and any other code, the step was not made. */
+   was lost. After any code but EXIT_OK, the step was not made. */
 int step_make(struct learner *learner, rapt_status *status, rapt_report *report, rapt_message *why);
 
 /* ---- step.c: the learning rate ---- */
@@ -128,7 +128,7 @@ int state_read(struct learner *learner, const char *text);
 int checkpoint_save(struct learner *learner);
 int checkpoint_open(struct learner *learner);     /* reads model, vocabulary and state */
 int checkpoint_load(struct learner *learner);     /* reads the trainer and the parameters */
-int checkpoint_continue(struct learner *learner); /* reads the same and the epochs to average */
+int checkpoint_continue(struct learner *learner); /* does so, and reads the epochs to average */
 int model_save(const struct learner *learner, const char *path);
 char *epoch_path(const struct learner *learner, long long epoch);
 
@@ -165,7 +165,7 @@ void average_create(struct average *average, const rapt_model *model, int epochs
 void average_add(struct average *average, const rapt_model *model);
 /* Restores the parameters of the last epoch. Returns false if none are stored. */
 bool average_last(const struct average *average, rapt_model *model);
-/* Replaces the parameters by their mean until average_undo. */
+/* Replaces the parameters with their mean until average_undo. */
 void average_apply(struct average *average, rapt_model *model);
 void average_undo(struct average *average, rapt_model *model);
 void average_free(struct average *average);
@@ -182,9 +182,9 @@ int best_check(const struct learner *learner); /* fails if OUT is not a model */
 int best_find(struct learner *learner);
 
 /* ---- validate.c ---- */
-/* Validates. OUT becomes or remains the best model so far, and state->best its loss. *loss receives
-   the negative log-likelihood per token. within_epoch means that the run ends here, which must not
-   change a longer run. */
+/* Computes the validation loss, the negative log-likelihood per token. OUT becomes or remains the
+   best model so far, and state->best its loss. *loss receives the loss. within_epoch means that the
+   run ends here, which must not change a longer run. */
 int validate(struct learner *learner, struct state *state, bool within_epoch, double *loss);
 
 #endif

@@ -27,7 +27,7 @@ int recipe_config(const struct recipe *recipe, rapt_config *config)
 }
 
 /* Learns the vocabulary from text with the same noise, so that it has tokens for capital letters.
-   Sentences that follow each other need none. */
+   Pairs are not concatenated, since this would not need other tokens. */
 static int learn_vocabulary(struct learner *learner, const struct pairs *sample)
 {
     const struct recipe *recipe = learner->recipe;
@@ -83,8 +83,7 @@ static int set_bf16(const char *precision, const char *products, rapt_train_opti
                   products, precision);
 }
 
-/* Ranks must not each measure which library is faster, since they could then compute different
-   bits. */
+/* Ranks must not each measure which library is faster, since their results could then differ. */
 static int set_products(const struct learner *learner, rapt_train_options *options)
 {
     const char *products = learner->recipe->products;
@@ -154,8 +153,8 @@ size_t shard_budget(const struct learner *learner)
                                recipe->shards > 0 ? (size_t)recipe->shards : 1);
 }
 
-/* Refuses what can be refused before the pairs are tokenized, and divides the token ids that may be
-   held: most are for training pairs. */
+/* Refuses what can be refused before the pairs are tokenized, and divides the number of token ids
+   that may be held in memory: most are for training pairs. */
 static int plan_examples(struct learner *learner, const struct data *data)
 {
     const struct recipe *recipe = learner->recipe;
@@ -273,7 +272,7 @@ void release(struct learner *learner)
 }
 
 /* ---- checks before the first step that the project for which a model is trained supports such a
- * model ---- */
+   model ---- */
 
 rapt_export export_format(const char *name)
 {

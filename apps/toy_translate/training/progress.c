@@ -75,7 +75,7 @@ static void measure_speed(struct progress *progress, double time)
     progress->from = time;
 }
 
-/* "epoch 7.5/30", "step 3520/10000", "ppl 47.1". */
+/* Adds parts such as "epoch 7.5/30", "step 3520/10000" and "ppl 47.1". */
 static void add_position(struct row *row, const struct learner *learner, double epoch)
 {
     const struct recipe *recipe = learner->recipe;
@@ -95,7 +95,7 @@ static void add_position(struct row *row, const struct learner *learner, double 
     if (learner->coverage > 0) row_add(row, "coverage %.2g", learner->coverage);
 }
 
-/* "lr 0.0029", "33k tok/s", "0:21", "1:02 left". */
+/* Adds parts such as "lr 0.0029", "33k tok/s", "0:21" and "1:02 left". */
 static void add_speed(struct row *row, struct learner *learner)
 {
     struct progress *progress = &learner->progress;

@@ -149,7 +149,7 @@ static void usage_add(struct usage *usage, long long bytes)
     if (usage->now > usage->max) usage->max = usage->now;
 }
 
-/* Replaces `old` bytes by `new` ones, which are written first. */
+/* Replaces `old` bytes with `new` ones, which are written first. */
 static void usage_replace(struct usage *usage, long long old, long long new)
 {
     usage_add(usage, new);
@@ -176,7 +176,7 @@ static long long file_bytes(const struct learner *learner, long long copies)
                              160LL * rapt_model_tensors(learner->model));
 }
 
-/* Returns an upper bound on the epochs that this run will end. */
+/* Returns an upper bound on the number of epochs that this run will complete. */
 static long long epochs_left(const struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;

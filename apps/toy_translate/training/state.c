@@ -52,7 +52,7 @@ char *options_text(const struct recipe *recipe, bool split)
     return text;
 }
 
-/* Returns the length of the first "name value" of such a list. */
+/* Returns the length of the first "name value" of a list of options. */
 static size_t entry_size(const char *list)
 {
     size_t name = strcspn(list, " ");
@@ -81,7 +81,7 @@ char *options_difference(const char *was, const char *is)
     return *is ? xasprintf("without %.*s", (int)entry_size(is), is) : NULL;
 }
 
-/* Reports how two lists differ. The difference may be only in spaces. */
+/* Reports how two lists of options differ. The difference may be only in spaces. */
 static int report_difference(const char *path, const char *was, const char *is)
 {
     if (strstr(is, SPLIT) != NULL && strstr(was, SPLIT) == NULL)

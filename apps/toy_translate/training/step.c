@@ -93,7 +93,7 @@ double share_done(const struct learner *learner)
 
 bool quantized_now(const struct learner *learner)
 {
-    const double rounding = 1e-9; /* of 1 - 0.7, which is more than 3.0 / 10 */
+    const double rounding = 1e-9; /* allows for rounding: 1 - 0.7 is more than 3.0 / 10 */
     return share_done(learner) + learner->recipe->quantize_aware >= 1 - rounding;
 }
 

@@ -28,7 +28,7 @@ struct variant { /* `both` is for option X, which sets self_X and cross_X, store
 };
 enum { VARIANT_ROWS = 2 * RAPT_CONFIG_FIELDS }; /* maximum number, in both parts together */
 enum variant_part { VARIANT_MODEL, VARIANT_ATTENTION };
-/* Writes the options of one part and returns their number. */
+/* Fills `rows` with the options of one part and returns their number. */
 int variant_rows(struct variant *variant, enum variant_part part,
                  struct option_row rows[VARIANT_ROWS]);
 void variant_apply(const struct variant *variant, rapt_config *config);
@@ -67,14 +67,14 @@ struct recipe {
     int vocab;                        /* tokens */
     const char *sentencepiece;        /* a file with the vocabulary; NULL means to learn it */
     const char *sentencepiece_target; /* a file for the target side; NULL means the same */
-    const char *project;              /* must support the model; NULL means none */
+    const char *project;              /* project that must support the model, or NULL */
     bool exact_vocab;                 /* fail if the data support fewer tokens */
     bool separate;                    /* one vocabulary per side */
     double dropout, smoothing, rate;
     struct hard hard;
-    struct noise noise;   /* that training pairs get */
+    struct noise noise;   /* noise that is added to training pairs */
     const char *guided;   /* a file with word alignments of the training pairs, or NULL */
-    double guided_weight; /* of their loss */
+    double guided_weight; /* weight of their loss */
     int guided_layer;     /* of the decoder, from 1; 0 means the last */
     double coverage_loss; /* weight of the coverage loss; 0 means none */
     int warmup;
@@ -86,7 +86,7 @@ struct recipe {
     double enough;   /* stop when the validation loss is below this a second time; 0 means never */
     uint64_t seed;
     int shards;            /* per step; 0 means to compute the batch as a whole */
-    struct ranks *ranks;   /* that train together; NULL means only this process */
+    struct ranks *ranks;   /* ranks that train together; NULL means only this process */
     const char *products;  /* "builtin", "openblas" or "auto"; NULL means the library's default */
     const char *precision; /* of products, "f32", "bf16" or "bf16-tiles"; NULL means f32 */
     double quantize_aware; /* share of the run, at its end, that is trained in 8-bit arithmetic */
@@ -102,7 +102,7 @@ static inline bool quantizes_late(const struct recipe *recipe)
     return recipe->quantize_aware > 0 && recipe->quantize_aware < 1;
 }
 /* Makes a configuration with the vocabulary sizes that the recipe requests, of which the data may
-   support less. For a tuned model it has only its size. */
+   support less. For a tuned model, only `size` is set. */
 int recipe_config(const struct recipe *recipe, rapt_config *config);
 /* Trains, and frees the sample of the data. *steps, unless NULL, receives the number of steps made,
    including those of earlier runs. */
@@ -135,7 +135,7 @@ int outputs_each(const char *out, int (*visit)(const char *path, const void *use
 void outputs_remove(const char *out);
 
 /* ---- outputs.c: the lock of OUT ---- */
-/* Fails if another run is writing OUT, also through a symbolic link. Until lock_close, no other run
+/* Fails if another run is writing OUT, even through a symbolic link. Until lock_close, no other run
    can begin to write it. */
 int lock_open(int *lock, const char *out);
 void lock_close(int lock);

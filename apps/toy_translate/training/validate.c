@@ -87,7 +87,7 @@ int validate(struct learner *learner, struct state *state, bool within_epoch, do
 }
 
 /* ---- translates one short validation sentence, always the same, by greedy search with the current
- * parameters ---- */
+   parameters ---- */
 
 enum { FIRST = 50, LONGEST = 9 }; /* sentences to choose from; tokens of the one chosen */
 

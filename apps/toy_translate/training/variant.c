@@ -239,7 +239,7 @@ json_t *variant_describe(const rapt_config *c)
 }
 
 /* ---- options of train for hard and monotonic attention, as fields of rapt_train_options, and as
- * text that a resumed run must repeat ---- */
+   text that a resumed run must repeat ---- */
 
 void hard_rows(struct hard *h, struct option_row rows[HARD_ROWS])
 {
