@@ -226,10 +226,10 @@ struct sublayer {
     float *statistics;     /* [maps][rows][2] softmax statistics (see rapt_attention_saved) */
     int *chosen;           /* [H][rows] keys chosen by a hard normalizer or, at inference, monotonic
                               stops */
-    float *projected_q;    /* at inference: [rows][maps][W] queries projected by the score, unless
-                              they are used unchanged */
+    float *projected_q;    /* at inference: [rows][maps][W] queries projected by the score; NULL if
+                              queries are used unchanged */
     float *projected_keys; /* at inference: [rows or source rows][key maps][W] new keys projected by
-                              the score, unless they are used unchanged */
+                              the score; NULL if keys are used unchanged */
     float *centers;        /* at inference, with local-p: [maps][rows] */
     float *center_hidden;  /* at inference, with local-p: [maps][rows][center_hidden] */
     float *hidden, *active;  /* feed-forward: [rows][F, or 2F if gated] before the activation, and

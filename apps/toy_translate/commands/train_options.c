@@ -151,7 +151,7 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"augment", OPTION_TEXT, &t->augment, "KINDS",
          "add noise to shares of the training pairs, to different pairs in each epoch: caps, title, typos, tags, no-end-punctuation, concat or all, with or without a rate, such as caps=.1,typos", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side; the default is reduced for small data", 16, 1 << 24, 0},
-        {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two; takes less memory, and gives the same bits on any number of machines [8 under mpirun]", 1, 1024, 0},
+        {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two; takes less memory, and gives bit-identical results on any number of machines [8 under mpirun]", 1, 1024, 0},
         {"average", OPTION_INTEGER, &r->average, "N", "also validate the mean parameters of the last N epochs; 1: off", 1, 1000, 0},
         seed_row(&r->seed),
         {"products", OPTION_CHOICE, &r->products, "builtin|openblas|auto",
