@@ -454,7 +454,7 @@ static void test_refusals(void **state)
         {"\"normalize_before\": maybe", "config.json is not a JSON object"},
         {"\"normalize_before\": never", "config.json is not a JSON object"},
         {"\"vocab_size\": 10", "shape"},
-        {"\"max_position_embeddings\": 131072", "positions is 131072, too many"},
+        {"\"max_position_embeddings\": 131072", "positions is 131072, too large"},
         {"\"tie_word_embeddings\": false", "tie_word_embeddings"},
         {"\"share_encoder_decoder_embeddings\": false", "encoder.embedding.weight"},
         {"\"encoder_layers\": 1", "model.encoder.layers.1."},

@@ -182,8 +182,8 @@ static const struct edit edits[] = {
     {"feedforward.in.weight.scale", "feedforward.in.weight.scare", "scare"},
     {"\"decoder.layers.0.feedforward.in.weight.scale\"", "\"nothing.weight.scale\"", "nothing"},
     {"\"I8\"", "\"U8\"", "U8"},
-    {"[1,2,16,4]", "[1,4,16,2]", "panels of 16"},
-    {"[1,2,16,4]", "[128]", "panels of 16"},
+    {"[1,2,16,4]", "[1,4,16,2]", "in a packed file"},
+    {"[1,2,16,4]", "[128]", "in a packed file"},
 };
 
 static void test_refused(void **state)
