@@ -54,9 +54,9 @@ typedef struct rapt_message {
    at the same time, alloc and free must be safe to call concurrently.
 
    A NULL allocator, or one whose functions are both NULL, means aligned_alloc and free (on Windows,
-   their equivalents). If only one of the two is set, every allocation fails. The library asks Linux
-   for large pages (madvise) only for memory from aligned_alloc. The struct is copied and will not
-   grow. */
+   their equivalents). If only one of the two is set, every allocation fails. On Linux, the library
+   requests huge pages (madvise) only for memory from aligned_alloc. The struct is copied and will
+   not grow. */
 typedef struct rapt_allocator {
     void *(*alloc)(void *user, size_t bytes); /* returns memory aligned to 64 bytes, or NULL; bytes
                                                  is never 0 */

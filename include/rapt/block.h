@@ -142,9 +142,9 @@ RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *paramete
    gradient of y. In the last call to rapt_block_forward on this block, rows->learning must have
    been 1. Pass the same parameters and rows as in that call, unchanged. dx and dsource may be NULL.
 
-   Returns RAPT_BAD_ARGUMENT if there was no such call, if the number of sequences or rows, the
-   dropout or the seed has changed since, or if dy or dparameters is NULL. Other changes are not
-   detected. Otherwise, errors are the same as for rapt_block_forward. */
+   Errors are the same as for rapt_block_forward. Also returns RAPT_BAD_ARGUMENT if there was no
+   such call, if the number of sequences or rows, the dropout or the seed has changed since, or if
+   dy or dparameters is NULL. Other changes are not detected. */
 RAPT_API rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
                                          const rapt_block_rows *rows, const float *dy, float *dx,
                                          float *dsource, float *dparameters, rapt_message *why);

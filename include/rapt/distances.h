@@ -102,8 +102,8 @@ typedef struct rapt_distance_gradients {
     float *position_bias; /* gradient of position_bias */
 } rapt_distance_gradients;
 
-/* Fills to[before + 1 + after] with logarithmic buckets (DeBERTa v2 and v3), for
-   rapt_distances.buckets, and returns the number of buckets. Let m be buckets / 2:
+/* Fills `to`, which has before + 1 + after elements, with logarithmic buckets (DeBERTa v2 and v3)
+   for rapt_distances.buckets. Returns the value for bucket_count. Let m be buckets / 2:
 
        bucket(d) = d                                                       if 0 <= d <= m
        bucket(d) = m + ceil((m - 1) log(d / m) / log(distance / m))        if d > m

@@ -93,8 +93,8 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
    the second text and another RAPT_TOKEN_END. If the model has two or more token types, the second
    text and its end token have type 1. If the metadata key "rapt.pair_ends" is "2", as in models
    with the vocabulary of RoBERTa or MPNet, two end tokens separate the texts, and all tokens have
-   type 0. If a pair is too long, tokens are removed from the longer text until the lengths are
-   equal, then from both alternately.
+   type 0. If a pair is too long, tokens are removed one at a time until it fits: from the longer
+   text, or from both alternately once they are equally long.
 
    Returns RAPT_BAD_ARGUMENT if the model does not compute one row of logits per text, because it
    has a decoder or lacks an output matrix or pooling. Other errors are the same as for

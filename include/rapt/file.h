@@ -42,8 +42,8 @@ RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t 
    creates and removes a file in the folder, and compares max_size with the process's limit on file
    sizes and total_size with the free space. max_size is the size in bytes of the largest file that
    the program will write, and total_size is the combined size of all the files that will exist at
-   the same time; values below max_size mean max_size. If the free space cannot be determined, it is
-   not checked. Returns RAPT_NO_FILE if the file cannot be written. */
+   the same time; a total_size below max_size is treated as max_size. If the free space cannot be
+   determined, it is not checked. Returns RAPT_NO_FILE if the file cannot be written. */
 RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_size,
                                      rapt_message *why);
 
@@ -75,7 +75,7 @@ typedef enum rapt_file_use {
 } rapt_file_use;
 /* Receives the name of a file in the model's folder or its parent, and how the file was used.
    reason explains why the file was chosen or not read, and may be "". name and reason are valid
-   during the call. */
+   only during the call. */
 typedef void rapt_file_fn(void *user, const char *name, rapt_file_use use, const char *reason);
 
 #ifdef __cplusplus

@@ -24,9 +24,9 @@ typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probabil
 
 /* May change logits [vocab], from which the next token of a hypothesis is chosen. source is the
    index of the hypothesis's source, and ids [count] are the tokens of the hypothesis so far,
-   including the prefix. -INFINITY forbids a token. If a logit is NaN or +INFINITY, hypotheses of
-   the source may be missing, or may be arbitrary with a score of NaN. Options that penalize,
-   suppress or forbid tokens are applied after the callback. */
+   including the prefix. -INFINITY forbids a token. If a logit is NaN or +INFINITY, the source may
+   get fewer hypotheses, or meaningless ones whose score is NaN. Options that penalize, suppress or
+   forbid tokens are applied after the callback. */
 typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int count, float *logits,
                             int vocab);
 
@@ -132,12 +132,12 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     int nbest;            /* sequences returned per source, at most beams; 0 means 1 */
     float length_penalty; /* score = sum of log-probabilities / length^length_penalty. The length
                              includes the end token, but not the prefix (see scored_prefix) */
-    float temperature;    /* temperature of sampling, 0 or more; 0 means no sampling. Above 0, beams
+    float temperature;    /* sampling temperature, 0 or more; 0 means no sampling. Above 0, beams
                              must be 0 or 1 */
     int top_k;            /* sample only from the k most likely tokens; 0 means all */
-    float top_p; /* sample only from the smallest set of most likely tokens whose probabilities
-                    (before top_k) sum to at least this, from 0 to 1; 0 and 1 mean all */
-    int suppressed_count;      /* length of suppressed */
+    float top_p;          /* 0 to 1: sample only from the smallest set of most likely tokens whose
+                             probabilities (before top_k) sum to at least top_p; 0 and 1 mean all */
+    int suppressed_count; /* length of suppressed */
     const int32_t *suppressed; /* [suppressed_count] tokens that are never generated; may be NULL if
                                   suppressed_count is 0 */
     uint64_t seed;             /* seed for sampling. The draws for a source depend only on this seed
@@ -164,25 +164,25 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     /* If not NULL, limits each target to the end token, the tokens of its source's terms, and the
        tokens that the shortlist lists for its source. Other tokens have probability 0. The call
        then allocates a copy of the rows of the output matrix that its sources need, and computes no
-       other logits unless `logits` is set. Requires sources that are tokens, not vectors, and
-       vocabularies of the sizes that the shortlist was made for. Cannot be combined with
+       other logits unless `logits` is set. The sources must be tokens, not vectors, and the
+       vocabularies must have the sizes that the shortlist was made for. Cannot be combined with
        temperature. */
     const rapt_shortlist *shortlist;
     const uint64_t *sequences; /* [N] for N sources: sequence number of each source, for sampling;
                                   NULL means sequence + b for source b */
     /* If not NULL, the terms of each source. The beam is partitioned by the number of term tokens
-       that hypotheses lack, so `beams` should exceed the number of tokens of all terms. The length
-       limit must leave room for the terms. If max_ratio is set, its limit is raised by the number
-       of tokens in all terms (in the shortest phrase of each), but never above max_length. Logits
-       are normalized as if there were no terms. Hypotheses that lack terms come after all others,
-       and the model cannot end them. For a source with terms, the table in rapt_search_rules does
-       not apply: an end token finishes its hypothesis if its rank among the candidates that lack no
-       term is below the number of places in the beam for such candidates. The search for this
-       source stops when nbest hypotheses with all terms score at least as high as the best live
-       one; a live hypothesis is ignored here if the end token was its most likely token at some
-       step while terms were missing. no_repeat_ngram does not forbid tokens that begin or continue
-       a phrase of a missing term. A source without terms is not affected. Cannot be combined with
-       temperature. */
+       that hypotheses lack, so `beams` should exceed the total number of tokens in the terms of any
+       one source. The length limit must leave room for the terms. If max_ratio is set, its limit is
+       raised by the number of tokens in all terms (in the shortest phrase of each), but never above
+       max_length. Logits are normalized as if there were no terms. Hypotheses that lack terms come
+       after all others, and the model cannot end them. For a source with terms, the table in
+       rapt_search_rules does not apply: if the beam has n slots for candidates that contain all
+       terms, an end token finishes its hypothesis if it is among the best n of these candidates.
+       The search for this source stops when nbest finished hypotheses contain all terms and score
+       at least as high as the best live one. Live hypotheses whose most likely token was once the
+       end token while terms were missing are not considered. no_repeat_ngram does not forbid tokens
+       that begin or continue a phrase of a missing term. A source without terms is not affected.
+       Cannot be combined with temperature. */
     const rapt_terms *terms;
     /* Penalty r for tokens that a sequence, including its prefix, already contains: their logits x
        become x / r if x > 0, else x * r. r is 0 or more. A value above 1 discourages repetition; 0
@@ -255,9 +255,9 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
                                    const rapt_generate_outputs *outputs, rapt_message *why);
 
 /* Computes the log-probabilities of given targets, one for each source, by forced decoding. Targets
-   contain neither begin nor end tokens. begin is the decoder's first input. Unless end is -1, it is
-   the token after each target and is also scored. For a decoder-only model, set only source->batch,
-   as for rapt_encode.
+   contain neither begin nor end tokens. begin is the decoder's first input. If end is not -1, each
+   target is followed by the token `end`, which is also scored. For a decoder-only model, set only
+   source->batch, as for rapt_encode.
 
    log_probabilities receives the values of all tokens and end tokens in nats, back to back. The
    values of target b start at [target->starts[b] + b], with the end token's value last; if end is
@@ -266,8 +266,8 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
    same value if its logits are not changed and no token is suppressed, forbidden or penalized.
    Results are bit-identical in any batch and for any limits.
 
-   The length of a target, including its end token, is limited like max_length in rapt_generate.
-   After this call, rapt_encode must be called before rapt_decode.
+   A target, including its end token, may be as long as the largest max_length that rapt_generate
+   would accept. After this call, rapt_encode must be called before rapt_decode.
 
    Returns RAPT_BAD_ARGUMENT if the model has no decoder, a token is outside the vocabulary, there
    are more sequences or tokens than the limits allow, or the numbers of targets and sources

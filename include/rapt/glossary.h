@@ -21,14 +21,13 @@ extern "C" {
    By default, a form also matches if it is written with a capital first letter or in capitals. With
    the rule "nocase", it matches in any case. An entry with the rule "exact" is matched, and
    required, exactly as it is written. Without this rule, the case of the target may change with the
-   case of the source. The target may begin with a capital letter if the match, unlike the form,
-   begins with one or is in capitals, or if the match is at the beginning of the sentence. The
-   target may be in capitals if the match, unlike the form, is in capitals.
+   case of the source. The target may be capitalized if the match is capitalized or in capitals and
+   the form is not, or if the match begins the sentence. It may be in capitals if the match is and
+   the form is not.
 
    An entry whose target is the same as its source keeps a word or phrase untranslated. The model
-   places it where it reads best, but its presence in the translation is not guaranteed. A
-   do-not-translate list (protected_patterns of rapt_document_options) guarantees that its strings
-   are kept.
+   chooses its position. It is not guaranteed to appear in the translation. A do-not-translate list
+   (protected_patterns of rapt_document_options) guarantees that its strings are kept.
 
    A glossary is immutable: any number of threads may share one. */
 typedef struct rapt_glossary rapt_glossary;

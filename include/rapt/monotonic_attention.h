@@ -97,7 +97,8 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
                                 sqrt(key_width) */
     int chunk;               /* number of keys in a chunk, 1 or more; only chunk mode reads it */
     int last_stops;          /* if nonzero, a head that reaches the last valid key stops there (mass
-                                preservation in fairseq). Set it to 0 while keys still arrive */
+                                preservation in fairseq). Set it to 0 while keys are still
+                                arriving */
     float noise;   /* standard deviation of the noise in forward and backward, 0 or more; the
                       papers use 1. The noise teaches a model to make p nearly 0 or 1. Each element
                       is a sum of 12 uniform random numbers, so its distribution is nearly
@@ -182,7 +183,7 @@ RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_atte
                                                        const rapt_monotonic_attention_gradients *d,
                                                        void *workspace, rapt_message *why);
 
-/* Computes out for further queries, usually one, with hard stops and without noise. positions
+/* Computes out for the next queries, usually one, with hard stops and without noise. positions
    [batch][heads] holds the key at which each head continues, initially 0. The call sets it to the
    key where the last query stopped, or to the number of valid keys if that query did not stop.
    While the keys of a stream are still arriving, a query that did not stop can be repeated once

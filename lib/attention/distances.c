@@ -89,8 +89,8 @@ static int log_bucket(int d, int half, int distance)
 {
     if (d <= half) return d;
     double share = rapt__log((double)d / half) / rapt__log((double)distance / half);
-    double above = ceil(share * (half - 1) - 1e-9); /* rounding may have raised a whole number
-                                                       slightly */
+    double above = ceil(share * (half - 1) -
+                        1e-9); /* ceil must not turn a rounding error into the next integer */
     return above < INT_MAX - half ? half + (int)above : INT_MAX;
 }
 

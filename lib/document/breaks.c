@@ -2,8 +2,8 @@
    sentence may end after a terminator that is followed by white space, with or without closing
    punctuation in between (some terminators need no space), and after the characters U+0085, U+2028
    and U+2029, which end lines or paragraphs. ICU finds more ends by the rules in UAX #29 (Unicode),
-   which cover the terminators of more scripts. ICU alone finds no end after the ellipsis U+2026 or
-   after a full stop that is followed by a number and then a lower-case letter. */
+   which cover the terminators of more scripts. By itself, ICU finds no end after the ellipsis
+   U+2026 or after a full stop that is followed by a number and then a lower-case letter. */
 #include "document/document.h"
 
 #ifdef RAPT_HAVE_ICU

@@ -61,11 +61,11 @@ static void set_span(struct placer *p, struct node *n)
     if (n->begin < n->end && n->close < p->outside) n->span.end = words[n->end - 1].end;
 }
 
-/* Returns where in the target to put a mark at byte `at` of the source, as the index of the target
-   word that follows. The place is either after the last target word that comes from the source word
-   before the mark (*after is true), or before the first one that comes from the source word after
-   the mark. If no target word comes from these two, the place has the same relative position among
-   the words as in the source. */
+/* Finds the place in the target for a mark at byte `at` of the source, and returns the index of the
+   target word after this place. The place is either after the last target word aligned with the
+   source word before the mark (*after is true), or before the first one aligned with the source
+   word after the mark. If no target word is aligned with these two, the place has the same relative
+   position among the words as in the source. */
 static size_t neighbor(const struct placer *p, const struct node *parent, size_t at, bool *after)
 {
     const struct word_spans *words = &p->pairs.source;
@@ -102,7 +102,7 @@ static size_t outside_siblings(const struct placer *p, size_t index, size_t plac
     return place;
 }
 
-/* Returns the index of the first target word that comes from a guard, or NO_PARTNER. */
+/* Returns the index of the first target word aligned with a word of the guard, or NO_PARTNER. */
 static size_t first_own(const struct placer *p, const struct node *n)
 {
     const struct node *parent = &p->nodes[n->parent];
@@ -188,9 +188,9 @@ static void place_nodes(struct placer *p)
 
 /* ---- surplus placeholders ---- */
 
-/* Marks the target words that are part of a copy of a placeholder but belong to no guard. The model
-   has written the placeholder too many times, and a program would fail on such a copy or insert an
-   argument twice. */
+/* Finds surplus target words: those that are part of a copy of a placeholder but belong to no
+   guard. The model has written the placeholder too many times, and a program would fail on such a
+   copy or insert an argument twice. */
 static void find_surplus(struct placer *p)
 {
     const struct word_spans *words = &p->pairs.target;

@@ -61,8 +61,8 @@ static bool is_in(const int32_t *ids, int count, int32_t token)
     return false;
 }
 
-/* Penalizes a token if it is in the section. `base` is the log sum of the row if the penalty
-   applies to log-probabilities, otherwise 0. */
+/* Penalizes a token if it is in the section. `base` is the log-sum-exp of the row's logits if the
+ * penalty applies to log-probabilities, otherwise 0. */
 static void penalize_token(const struct section *section, int32_t token, float base, float penalty)
 {
     float *logit = rapt__section_logit(section, token);
@@ -97,10 +97,10 @@ void rapt__constrain(struct search *s)
 
 /* ---- terms ----
 
-   Finds the terms that a sequence contains, according to rapt_terms, and the tokens that lead to
-   the missing terms. A scan goes from left to right and takes the longest phrase at each place. The
-   decision at a place is final once the sequence extends at least one token beyond the longest
-   phrase that could begin there. */
+   Finds the terms that a sequence contains (as defined at rapt_terms) and the tokens that could
+   begin or continue a missing term. A scan goes from left to right and takes the longest phrase at
+   each place. The decision at a place is final once the sequence extends at least one token beyond
+   the longest phrase that could begin there. */
 
 static int phrase_size(const rapt_terms *t, int phrase)
 {

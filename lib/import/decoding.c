@@ -1,8 +1,8 @@
 /* decoding.c - reads the decoding settings in a model folder: Marian's, which folder.c finds, or
-   Hugging Face's, which are in generation_config.json or, in older folders, config.json. Argos
-   Translate's settings are constants. Settings that rapt supports become metadata, from which
-   translators take their defaults. Settings that would change translations but are not supported
-   are listed under the metadata key IGNORED_KEY. Sources: Marian 1.12,
+   Hugging Face's, which are in generation_config.json or, if that file is missing (older models),
+   in config.json. Argos Translate's settings are constants. Settings that rapt supports become
+   metadata, from which translators take their defaults. Settings that would change translations but
+   are not supported are listed under the metadata key IGNORED_KEY. Sources: Marian 1.12,
    src/common/config_parser.cpp; transformers 5.24, generation/configuration_utils.py. */
 #include "import/parts.h"
 
@@ -22,7 +22,7 @@ struct unfollowed {
     const char *name, *neutral;
 };
 
-/* Lists a setting, or "..." in place of settings for which there is no space. */
+/* Appends a setting to the list of ignored settings, or "..." once if the list is full. */
 static void add_ignored(struct import *i, const char *name, const char *value)
 {
     static const char more[] = ", ...";
@@ -71,7 +71,9 @@ static void follow(struct import *i, const struct followed *f, const char *text)
         return;
     }
     if (f->max) value = (float)rapt__max(count - f->less, 0);
-    if (f->max && value == 0) return; /* 0 turns the setting off, in transformers and in rapt */
+    if (f->max && value == 0)
+        return; /* 0 leaves the default: it means no minimum or n-gram limit, and is not a valid
+                   maximum or beam size */
     rapt__float_write(value, number);
     keep(i, f->key, number);
 }

@@ -29,7 +29,7 @@ static bool visit(void *user, const char *name)
     return false;
 }
 
-/* Returns the format of a file of tensors, or -1 if it is one of our own model files. */
+/* Returns the export format of a tensor file, or -1 if it is in rapt's own format. */
 static int format_of(const struct tensor_file *file)
 {
     if (rapt__tensors_container(file) == CONTAINER_CTRANSLATE2) return EXPORT_CT2;

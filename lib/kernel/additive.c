@@ -8,8 +8,8 @@
 
      dq[n] += sum over s of g[n][s]     dk[n][s] += g[n][s]     dv[n] += sum over s of dx[s] h[n][s]
 
-   Sums over s are accumulated in 16 lanes, panel by panel, and the lanes are added at the end. A
-   key with dx[s] = 0 is skipped, even if its h contains NaN. */
+   Sums over s are accumulated in 16 lanes, panel by panel, and the lanes are added at the end. If
+   dx[s] = 0, h[n][s] is treated as 0, so that a NaN in it does not reach the gradients. */
 
 /* Returns the scores of a panel. If `keep` is true, stores h in a->hidden. */
 static inline __attribute__((always_inline)) vf additive_panel(const struct additive *a, int p,

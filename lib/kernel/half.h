@@ -1,4 +1,4 @@
-/* half.h - converts 16-bit weights to floats, the type in which products are computed, and back.
+/* half.h - converts between floats and the 16-bit types in which weights are stored.
    bf16 is the upper half of a float; f16 has 5 exponent bits and 10 fraction bits. Widening is
    exact, except that a signaling NaN becomes quiet. Rounding is to nearest, ties to even, and uses
    only integers, so it does not depend on the floating-point environment. */

@@ -19,8 +19,8 @@
 
        y = (float)(sum over k of q[k] w[k]) * (s * t) + bias        (bias 0 if there is none)
 
-   To keep twice as many bits, a row x is quantized as the sum of two terms. The remainder of the
-   first term is quantized too, and a second product is added to the first:
+   Where twice as many bits are needed, a row x is quantized as the sum of two terms. The remainder
+   of the first term is quantized too, and a second product is added to the first:
 
        p[k] = (x[k] r - q[k]) 254, rounded to the nearest integer       u = s / 254
        y' = y + (float)(sum over k of p[k] w[k]) * (u * t)
@@ -29,7 +29,7 @@
    below 2^-117 or NaN, p and u are 0.
 
    The sums are exact, because the sum of INT8_MAX_DEPTH products of at most 127^2 fits in 32 bits.
-   So the order of the terms does not matter, and y is bit-identical for any variant, batch and
+   So the order of summation does not matter, and y is bit-identical for any variant, batch and
    number of threads.
 
    PANELS. Weights w[columns][depth] are stored as panels of 16 columns: w[n][k] is at (n/16)*panel

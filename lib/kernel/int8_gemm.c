@@ -37,17 +37,17 @@ static inline __attribute__((always_inline)) void int8_fetch(int rows, int panel
         for (int p = 0; p < panels; p++) __builtin_prefetch(y + r * b->y_row + p * LANES, 1);
 }
 
-/* The memory that a tile prefetches, in as many parts as the tile has panels: a line of each part
-   in each step of k. */
+/* The memory that a tile prefetches, with one part per panel of the tile. Each step of k prefetches
+ * one cache line of each part. */
 struct int8_ahead {
     const int8_t *at;     /* address in the first part */
     ptrdiff_t part, step; /* distances between parts and between steps, in bytes */
 };
 
 /* Chooses the memory that a tile prefetches: a share of the next panels in proportion to its rows.
-   The tiles that multiply the current panels thus fetch the next ones while they compute; without
-   this, the first of these tiles waits for memory. With few rows in all, a tile prefetches its own
-   panels instead. */
+   Together, the tiles that use the current panels thus prefetch the next panels. Without this, the
+   first tile to use new panels would wait for memory. With few rows in all, a tile prefetches its
+   own panels instead. */
 static inline __attribute__((always_inline)) struct int8_ahead
 int8_ahead_of(int rows, int panels, const struct int8_block *b, int row, const int8_t *w)
 {
@@ -133,7 +133,7 @@ static void int8_rest(const struct int8_block *b, const struct int8_start *start
     vf_store_n(b->y + row * b->y_row + column, int8_result(vs_float(sum), own, scale, to), n);
 }
 
-/* Computes a tile's rows over panels [first, last), the widest tiles first. */
+/* Computes `rows` rows over panels [first, last), using the widest tiles first. */
 static inline __attribute__((always_inline)) void int8_tile_row(int rows,
                                                                 const struct int8_block *b,
                                                                 const struct int8_start *start,
@@ -146,7 +146,7 @@ static inline __attribute__((always_inline)) void int8_tile_row(int rows,
     for (; max > 1 && n < last; n++) int8_tile(rows, 1, b, start, row, n);
 }
 
-/* Does the same for a number of rows that is not a constant and is at most VS_ROWS. */
+/* Calls int8_tile_row with `rows`, 1 to VS_ROWS, as a constant. */
 static void int8_tile_any(int rows, const struct int8_block *b, const struct int8_start *start,
                           int row, int first, int last)
 {

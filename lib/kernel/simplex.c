@@ -227,8 +227,9 @@ static float entmax_step(const struct entmax *e, const struct entmax_sums *s)
 }
 
 /* Moves the threshold by a small step and updates p with its second-order Taylor polynomial in step
-   / u, instead of computing new powers. Vectors in which some u is close to the step are recomputed
-   by entmax_of. Returns the new sum of p. */
+   / u, instead of computing new powers. Vectors in which the step exceeds an eighth of some u *
+   order, so that the polynomial would be inaccurate, are recomputed by entmax_of. Returns the new
+   sum of p. */
 static float entmax_move(const float *x, int n, const struct entmax *from, double tau, float step,
                          float *p)
 {

@@ -5,11 +5,11 @@
        k_h = (p, A_h' c)    v_h = B_h c    q_h . k_h = (q_h's first P elements) . p + (A_h q) . c
 
    where q is the rest of q_h. The keys and values of individual heads are never computed: instead,
-   A_h is applied to the queries, and B_h is applied to the weighted sums of latent rows. For
+   A_h is applied to the queries, and B_h is applied to the weighted sums of latent rows. As seen by
    lib/attention, all heads therefore share one key head, whose keys are (p, c) and whose values are
-   c. Training, prompts and decoding all compute attention in this way, so that a prompt gives
-   results that are bit-identical to those of decoding token by token. With latent_query_width, all
-   q_h are linear functions of another latent row. */
+   c. Training, prefill and decoding all compute attention in this way, so processing a prompt at
+   once is bit-identical to decoding it token by token. With latent_query_width, all q_h are linear
+   functions of another latent row. */
 #include "model/sublayer.h"
 
 static struct head_norm norm_of(const struct stack *s, int layer, bool cross, ptrdiff_t row)
@@ -53,8 +53,8 @@ static struct linear query_up_of(const struct step *s, bool cross)
                            &rapt__offsets_of(s->stack, s->layer, cross)->query_up, s->stack->block);
 }
 
-/* Normalizes the latent rows for queries in u->q, and computes the queries of all heads from
-   them. */
+/* Normalizes the latent rows of the queries, which are in u->q, and computes u->queries, the
+ * queries of all heads, from them. */
 static void expand_queries(const struct exec_context *c, const struct step *s, bool cross)
 {
     const struct sublayer *u = s->u;
@@ -67,7 +67,8 @@ static void expand_queries(const struct exec_context *c, const struct step *s, b
     rapt__linear_forward(c, &l, u->q, h.q_row, rows, u->queries, l.out, ACTIVATION_NONE, NULL);
 }
 
-/* Propagates the stack's dqueries to the latent rows in dq and to the parameters. */
+/* Backpropagates the stack's dqueries: computes dq, the gradients of the latent rows, and adds the
+ * gradients of the parameters. */
 static void expand_queries_backward(const struct exec_context *c, const struct step *s, bool cross,
                                     float *gradients)
 {

@@ -44,10 +44,10 @@ rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_f
                           "the configuration describes a larger model than the file holds");
     if (rapt__distances_sinusoids(config) > held + FREE_OFFSETS)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "relative_distance is %d, too large for so small a model",
+                          "relative_distance is %d, too large for a file of this size",
                           config->relative_distance);
     if (positions > held + FREE_OFFSETS)
-        return rapt__fail(why, RAPT_BAD_FILE, "positions is %d, too large for so small a model",
+        return rapt__fail(why, RAPT_BAD_FILE, "positions is %d, too large for a file of this size",
                           config->positions);
     return RAPT_OK;
 }

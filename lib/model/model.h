@@ -1,4 +1,4 @@
-/* model.h - the interface of the model layer: configuration, parameters, model files, and the
+/* model.h - the internal interface of lib/model: configuration, parameters, model files, and the
    stacks of layers that use them.
 
    Each function that takes an exec_context is called by all threads of a team (lib/base/base.h). */
@@ -126,8 +126,8 @@ void rapt__distances_use(const rapt_config *c, bool decoder, const float *arrays
                          rapt_attention *a);
 
 /* ---- attention_config.c: the attention of a sublayer, derived from a configuration ---- */
-/* Selects an attention sublayer and its parameters. If `learning` is false, nothing is drawn at
-   random. `offset` may be NULL if only sizes are needed; learned arrays are then NULL or
+/* Selects an attention sublayer and its parameters. If `learning` is false, dropout, sampling and
+   noise are off. `offset` may be NULL if only sizes are needed; learned arrays are then NULL or
    placeholders. */
 struct attention_use {
     bool decoder, cross, learning;
@@ -146,9 +146,9 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
 /* Returns true if `by` is the normalizer of self-attention or, in an encoder-decoder, of
    cross-attention. */
 bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by);
-/* Replaces the 0 of attention.h for a workspace whose size overflows with SIZE_MAX, for which no
-   arena has room. The functions below return SIZE_MAX, too: the larger of two sizes is then also
-   too large. */
+/* The workspace functions of lib/attention return 0 if the size overflows. Converts this 0 to
+ * SIZE_MAX, which no arena can satisfy. The functions below also return SIZE_MAX on overflow, so
+ * that it survives when callers take the maximum of several sizes. */
 static inline size_t rapt__bytes_or_max(size_t bytes)
 {
     return bytes ? bytes : SIZE_MAX;
@@ -326,7 +326,7 @@ struct pass {
     const float *states;               /* [source.count][D] output of the encoder */
     const struct stack_caches *caches; /* set only in a session's decoder */
     struct drop drop;
-    bool learning;                  /* part of training; otherwise nothing is drawn at random */
+    bool learning; /* true in training; if false, dropout, sampling and noise are off */
     const float *reward, *baseline; /* in training: [H][rows.count], for sampled keys */
     const uint8_t *expected; /* in training: [rows.batch] (see rapt_attention); NULL if none */
     float entropy;           /* in training: see rapt_reinforce */
@@ -429,7 +429,7 @@ void rapt__pooler_backward(const struct exec_context *c, const rapt_model *model
                            const float *y, int rows, float *dy, float *dx, float *gradients);
 
 /* ---- model.c: checks of tokens ---- */
-/* Returns the number of distinct ids in a source, where an id is token + type * source_vocab. */
+/* Returns the number of possible ids in a source. An id is token + type * source_vocab. */
 static inline int rapt__source_ids(const rapt_config *c)
 {
     return c->source_vocab * rapt__max(c->token_types, 1);
@@ -438,8 +438,8 @@ struct token_limits {
     const char *what;   /* name of the tokens in messages */
     int vocab, batch;   /* `batch` is the maximum number of sequences */
     int tokens, length; /* maximum number of tokens in the batch, and in a sequence. `tokens` is the
-                           limit that callers set as limits.WHAT_tokens, or INT32_MAX if there is no
-                           such limit */
+                           caller's limit, which messages call limits.<what>_tokens, or INT32_MAX if
+                           there is no limit */
     int extra; /* tokens that will be added around each sequence; both limits include them */
     bool begin_and_end; /* messages say that the counts include begin and end tokens */
     bool vectors;       /* rows are vectors instead of tokens */

@@ -10,7 +10,8 @@
    As many rows of x as fit are quantized into the buffer `pack` and then multiplied. y is divided
    into units as in gemm_builtin.c. A unit is computed over the whole depth: the kernel scales sums
    and adds the bias, and the activation is applied while the results are in the cache. Each row is
-   quantized separately, and sums are exact, so the division does not affect the results. ---- */
+   quantized separately, and sums are exact, so the partition into units does not affect the
+   results. ---- */
 
 enum { TERMS = 2 };
 
@@ -41,8 +42,8 @@ static int rows_at_once(int depth, int size, int terms)
 _Static_assert(PACK_FLOATS * sizeof(float) > TERMS * (2 * INT8_MAX_DEPTH + 4 * INT8_LINE),
                "pack holds a row of any depth");
 
-/* Lays out `rows` quantized rows in the buffer. The rows of each term begin at a cache line if
-   `rows` is a multiple of 16. */
+/* Lays out `rows` quantized rows in the buffer. The rows of each term are aligned to a cache line
+ * if `rows` is a multiple of 16. */
 static struct quantized lay_out(float *pack, int rows, int depth, int size, int terms)
 {
     struct quantized to = {.terms = terms, .size = size, .row = row_size(depth, size)};
@@ -89,9 +90,9 @@ static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_r
 
 enum { UNIT_PANELS = 64 }; /* maximum number of panels in a unit */
 
-/* Divides y into units. The panels of a unit take at most half of the L2 cache, where units of
-   other rows reuse them, unless that would mean fewer than 8 panels. The number of rows is a
-   multiple of the kernel's height. */
+/* Divides y into units. A unit has as many panels as fit in half of the L2 cache, where units of
+ * other rows reuse them, but at least 8. Its number of rows is a multiple of the kernel's height.
+ */
 static struct gemm_partition int8_partition(const struct exec_context *c, const struct linear *l,
                                             int rows)
 {
@@ -276,11 +277,11 @@ void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const
     }
 }
 
-/* Returns true only if quantizing the floats row[k] / factor with this factor restores the
-   integers. */
+/* Returns true if the integers row[k] are sure to survive a round trip: divided by `factor`, then
+ * quantized with it again. */
 static bool restorable(const int8_t *row, int count, float factor)
 {
-    unsigned char found = 0; /* becomes 1 at INT8_MIN */
+    unsigned char found = 0; /* 1 if an element is INT8_MIN */
     for (int k = 0; k < count; k++) found |= row[k] == INT8_MIN;
     return !found && factor >= 0x1p-100f && factor <= 0x1p100f;
 }

@@ -103,10 +103,10 @@ static rapt_status find_around(rapt_encoder *e, rapt_status otherwise, rapt_mess
     rapt__read_count(e->model, PAIR_KEY, 2, &e->between);
     const int around = begins + (e->between + 1) * ends;
     if (e->options.max_tokens > around) return RAPT_OK;
-    return rapt__fail(
-        why, otherwise,
-        "max_tokens is %d, but must exceed %d, the number of special tokens around texts",
-        e->options.max_tokens, around);
+    return rapt__fail(why, otherwise,
+                      "max_tokens is %d, but must exceed %d, the number of special tokens added to "
+                      "a pair of texts",
+                      e->options.max_tokens, around);
 }
 
 static void lay_out_encoder(rapt_encoder *e, struct arena *arena)

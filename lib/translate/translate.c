@@ -170,9 +170,10 @@ rapt_status rapt_translate(rapt_translator *t, const char *text, char *out, size
     rapt_status status = rapt_translate_many(t, &one_text, 1, 0, take_one, &one, why);
     if (status) return status;
     if (one.status)
-        return rapt__fail(why, one.status,
-                          "the text has more tokens than the model's maximum of %d",
-                          t->model->config.positions);
+        return rapt__fail(
+            why, one.status,
+            "with special tokens, the text has more tokens than the model's maximum of %d",
+            t->model->config.positions);
     if (size) *size = one.size;
     if (one.size > capacity)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,

@@ -63,7 +63,7 @@ static const struct {
     {Q "positions" Q ":12", Q "positions" Q ":0", "positions"},
     {Q "positions" Q ":12", Q "positions" Q ":2147483647", "positions"},
     {Q "positions" Q ":12", Q "positions" Q ":16777216", "positions"},
-    {Q "positions" Q ":12", Q "positions" Q ":1000000", "too large for so small a model"},
+    {Q "positions" Q ":12", Q "positions" Q ":1000000", "too large for a file of this size"},
     {Q "width" Q ":8", Q "width" Q ":0", "width"},
     {Q "width" Q ":8", Q "width" Q ":7", "width"},
     {Q "width" Q ":8", Q "width" Q ":65537", "width"},
@@ -167,7 +167,7 @@ static void test_far_distances(void **state)
     c.width = 32;
     struct file f = good_file(&c);
     struct file e = edited(&f, Q "relative_distance" Q ":4", Q "relative_distance" Q ":32767");
-    refused(&e, "relative_distance is 32767, too large for so small a model");
+    refused(&e, "relative_distance is 32767, too large for a file of this size");
     free(e.bytes);
     drop(&f);
 }

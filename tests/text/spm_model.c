@@ -181,7 +181,7 @@ static void test_maps(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         base(true);
         put_raw_map(sizes[i].bytes, sizes[i].size);
-        refuse("the sizes of the normalization rules are wrong");
+        refuse("the normalization rules are truncated or have a wrong size");
     }
     for (size_t i = 0; i < 7; i++)
         for (size_t unit = 0; unit < 512; unit++) ways[i][unit] = 1u << 31;

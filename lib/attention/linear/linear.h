@@ -43,14 +43,15 @@ struct linear_problem { /* a checked problem, and numbers derived from it */
     bool far; /* true if rows are prefetched; set by the caller */
 };
 struct linear_problem rapt__linear(const rapt_linear_attention *a);
-/* Returns true if q, k, v and out, with their size multiplied by `times`, do not fit in the near
-   caches. */
+/* Returns true if `times` times the total size of q, k, v and out does not fit in the near caches.
+ */
 bool rapt__linear_far(const struct linear_problem *l, int times);
 
 struct linear_item { /* a key head of a sequence, or a query head */
     int sequence, head;
     int rows;
-    ptrdiff_t batch, first; /* numbers of batch and row strides before the item's first row */
+    ptrdiff_t batch,
+        first; /* the item's first row is at batch * s->batch + first * s->row (rapt__linear_at) */
 };
 struct linear_item rapt__linear_item(const struct linear_problem *l, int index);
 /* Returns a copy of *item in which `head` is query head number `query` of the item's group. */

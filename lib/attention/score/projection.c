@@ -1,5 +1,5 @@
-/* projection.c - multiplies rows by a score's learned projection matrix, and computes all rows of a
-   side from queries or keys. Each element of a product is a chain of fused multiply-adds in the
+/* projection.c - multiplies rows by a score's learned projection matrix, and projects all queries
+   or all keys of a problem. Each element of a product is a chain of fused multiply-adds in the
    order of the inner index, so the result for a row is bit-identical, whatever other rows are
    computed with it. */
 #include "attention/score/score.h"

@@ -42,7 +42,7 @@ struct score_side {
     /* returns the projection y = x W' + b; NULL if y is not a projection. d may be NULL if no
        gradients are requested */
     struct projection (*weights)(const rapt_attention *a, const rapt_gradients *d);
-    /* computes y; NULL if y is a projection, or if y is x, plus the content bias if there is one */
+    /* computes y; NULL if y is a projection or a copy of x (plus the content bias, if any) */
     void (*rows)(const rapt_attention *a, const struct score_block *b);
     /* adds the gradient of x to dx; NULL if `rows` is NULL or x is ignored */
     void (*rows_back)(const rapt_attention *a, const struct score_block *b);
@@ -70,7 +70,7 @@ const struct score *rapt__score(rapt_score score);
 /* ---- score.c: learned arrays ---- */
 /* Returns true if a problem requires array i but does not have it. */
 bool rapt__learned_missing(const rapt_attention *a, int i);
-/* The column `gradient` of learned.def. */
+/* Values of the column `gradient` in learned.def. */
 enum learned_gradient {
     LEARNED_FROM_QUERIES,
     LEARNED_FROM_KEYS,
@@ -130,9 +130,9 @@ void rapt__distance_add(const struct distance_product *p);
    [vectors] unless it is NULL. Stores the results in `to`, in rows laid out like by_query. */
 void rapt__distance_products(const rapt_attention *a, const float *packed, const float *bias,
                              const float *x, ptrdiff_t x_row, int width, int rows, float *to);
-/* Folds a row of sums laid out like by_query, in which the first and the last distance are
-   repeated: adds the sums of the repetitions to the sums of these two distances and then, if there
-   are buckets, adds the sum of each distance to its bucket. */
+/* Folds a row of sums laid out like by_query. Such a row has copies of the first and the last
+ * distance, whose sums are added to those of the two distances. If there are buckets, the sum of
+ * each distance is then added to its bucket. */
 void rapt__distance_fold(const rapt_attention *a, float *row);
 
 /* ---- distance_values.c: vectors that are added to values ---- */

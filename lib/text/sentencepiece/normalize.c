@@ -1,7 +1,7 @@
 /* normalize.c - normalizes text and records the original offset of each byte. At each position, the
-   longest matching rule of the charsmap is applied, and each byte that is not UTF-8 becomes U+FFFD.
-   Depending on the model's options, spaces are trimmed and escaped, and a space is added before or
-   after the text. Strings that are USER_DEFINED pieces remain unchanged. */
+   longest matching rule of the charsmap is applied, and each byte that is not part of valid UTF-8
+   becomes U+FFFD. Depending on the model's options, spaces are trimmed and escaped, and a space is
+   added before or after the text. Strings that are USER_DEFINED pieces remain unchanged. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -122,7 +122,8 @@ rapt_status rapt__charsmap_create(struct charsmap *map, const char *bytes, size_
     *map = (struct charsmap){0};
     uint32_t trie = size > 4 ? read_u32(bytes) : 0;
     if (trie == 0 || trie % 4 != 0 || trie >= size - 4 || bytes[size - 1] != 0)
-        return rapt__fail(why, RAPT_BAD_FILE, "the sizes of the normalization rules are wrong");
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "the normalization rules are truncated or have a wrong size");
     size_t units = trie / 4, count = rapt__round_up_size(units, BLOCK);
     map->units = rapt__alloc(allocator, count * sizeof *map->units);
     if (!map->units) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for normalization rules");

@@ -154,7 +154,8 @@ static rapt_status find_surfaces(struct spm *spm, rapt_message *why)
     for (int i = 0; i < spm->count; i++) {
         spm->surface[i] = (uint32_t)size;
         size += put_surface(spm, &spm->pieces[spm->pieces[i].reading], NULL);
-        if (size > SPM_TEXT_MAX) return rapt__fail(why, RAPT_BAD_FILE, "the pieces are too long");
+        if (size > SPM_TEXT_MAX)
+            return rapt__fail(why, RAPT_BAD_FILE, "the pieces have too many bytes in total");
     }
     spm->surface[spm->count] = (uint32_t)size;
     spm->surfaces = rapt__alloc(&spm->allocator, size);
