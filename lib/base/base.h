@@ -81,7 +81,7 @@ rapt_allocator rapt__allocator(const rapt_allocator *allocator);
    if the allocator lacks one of its functions. */
 void *rapt__alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /* NULL is allowed */
-/* On Linux, asks for large pages (madvise), which pay off if all of this memory is read repeatedly.
+/* On Linux, asks for huge pages (madvise), which pay off if all of this memory is read repeatedly.
    Does nothing for memory from a caller's allocator, because only the caller knows whether it is
    shared, locked or accounted for. */
 void rapt__memory_streamed(const rapt_allocator *allocator, void *memory, size_t bytes);

@@ -1,6 +1,6 @@
 /* pages.c - the memory of models as the system sees it. Two processes that map the same packed
    file share its memory, and a model may replace the file that it is mapped from. The system is
-   asked for large pages for the parameters of a model, and not for memory that a caller's
+   asked for huge pages for the parameters of a model, and not for memory that a caller's
    allocator provides. */
 #include "model/small.h"
 #include "model/small_file.h"
@@ -104,7 +104,7 @@ static void test_replaced(void **state)
     unlink(path);
 }
 
-/* Returns the KiB of all memory for which large pages have been requested. */
+/* Returns the KiB of all memory for which huge pages have been requested. */
 static long advised(void)
 {
     char line[1024];
@@ -134,7 +134,7 @@ static void test_large_pages(void **state)
 {
     (void)state;
     if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0) {
-        print_message("skipped: large pages: the system has no transparent ones\n");
+        print_message("skipped: huge pages: the system has no transparent ones\n");
         return;
     }
     const rapt_allocator callers = {callers_alloc, callers_free, NULL};

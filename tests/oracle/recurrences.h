@@ -35,7 +35,7 @@ struct oracle_monotonic_inputs {
     const double *q, *k, *v, *chunk_q, *chunk_k, *offset;
 };
 
-/* Results of one query head of a sequence with m queries and n existing keys. */
+/* Results of one query head of a sequence with m queries and n valid keys. */
 struct oracle_monotonic_results {
     double *out;     /* [m][value_width] */
     double *alpha;   /* [m][n] */
@@ -62,7 +62,7 @@ double oracle_monotonic_stop(const rapt_monotonic_attention *a,
                              int *position, double *out, double *weights);
 
 int oracle_monotonic_queries(const rapt_monotonic_attention *a, int sequence);
-int oracle_monotonic_keys(const rapt_monotonic_attention *a, int sequence); /* existing keys */
+int oracle_monotonic_keys(const rapt_monotonic_attention *a, int sequence); /* valid keys */
 /* Return the offset of a query of a head, and that of a key of a key head. */
 ptrdiff_t oracle_monotonic_query(const rapt_monotonic_attention *a, const rapt_stride *s,
                                  int sequence, int head, int t);

@@ -1,4 +1,4 @@
-/* shards.c - steps in shards give the same parameters on any machines with any number of threads;
+/* shards.c - sharded steps give the same parameters on any machines with any number of threads;
    sums follow the tree; shards that are not finite, forgotten or refused change nothing. */
 #include "train/small_train.h"
 

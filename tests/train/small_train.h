@@ -1,5 +1,5 @@
 /* small_train.h - helpers of the tests of trainers: options with dropout and clipping, a few
-   batches, steps, steps in shards, and fine-tuning. */
+   batches, steps, sharded steps, and fine-tuning. */
 #ifndef RAPT_TESTS_TRAIN_SMALL_TRAIN_H
 #define RAPT_TESTS_TRAIN_SMALL_TRAIN_H
 
@@ -80,7 +80,7 @@ static inline float *train(const rapt_config *c, const rapt_train_options *o, in
     return parameters;
 }
 
-/* ---- steps in shards: a model that samples keys, and "machines", each a trainer with its own
+/* ---- sharded steps: a model that samples keys, and "machines", each a trainer with its own
  * model ---- */
 
 static const rapt_config sampling_config = {.size = sizeof(rapt_config),
