@@ -289,6 +289,12 @@ END
     check "time codes" grep -q '^00:00:01,000 --> 00:00:02,000$' film.out
     check "two lines of text" [ "$(wc -l <film.out)" -eq 4 ]
 
+    code 0 "$program" translate --model "$model" --beam 1 film.srt -o named.out
+    says "film.srt: read as srt"
+    check "the format is that of the file's name" cmp film.out named.out
+    code 0 "$program" translate --model "$model" --beam 1 --format text film.srt -o text.out
+    check "--format is preferred to the name" [ ! -s err ]
+
     printf '<xliff version="1.2"><file><body><trans-unit><source>The <g id="1">black cat</g> &amp; I</source></trans-unit></body></file></xliff>' >units.xlf
     translate 0 xliff units.xlf units.out
     check "a unit" grep -qF '<target>O <g id="1">gato preto</g>' units.out

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { BLOCK = 1 << 20 }; /* bytes */
 
@@ -69,10 +70,30 @@ static int translate_block(struct block *block, rapt_document_options *options)
     return code;
 }
 
-/* Returns the format with this name, which must be one that --format accepts. */
-static rapt_document_format format_named(const char *name)
+/* Returns the format that files with this name usually have. */
+static const char *format_of_file(const char *path)
 {
+    static const struct {
+        const char *ending, *format;
+    } rows[] = {{".html", "html"},        {".htm", "html"},    {".po", "po"},
+                {".pot", "po"},           {".srt", "srt"},     {".vtt", "srt"},
+                {".xlf", "xliff"},        {".xliff", "xliff"}, {".md", "markdown"},
+                {".markdown", "markdown"}};
+    const char *ending = strrchr(path, '.');
+    for (size_t i = 0; ending != NULL && i < sizeof rows / sizeof *rows; i++)
+        if (strcasecmp(ending, rows[i].ending) == 0) return rows[i].format;
+    return "text";
+}
+
+/* Returns the format of the job's text: the one that --format names or, with "auto", that of the
+   file. Says which, unless it is plain text. */
+static rapt_document_format format_of(const struct job *job)
+{
+    const bool given = strcmp(job->format, "auto") != 0;
+    const char *name = given ? job->format : format_of_file(job->name);
     int format = 0;
+    if (!given && strcmp(name, "text") != 0)
+        print_message("%s: read as %s; --format names another format", job->name, name);
     while (strcmp(rapt_document_format_name(format), name) != 0) format++;
     return (rapt_document_format)format;
 }
@@ -80,9 +101,9 @@ static rapt_document_format format_named(const char *name)
 void list_formats(char *names, size_t capacity)
 {
     const char *name;
-    size_t size = 0;
+    size_t size = (size_t)snprintf(names, capacity, "auto");
     for (int i = 0; (name = rapt_document_format_name(i)) != NULL && size < capacity; i++)
-        size += (size_t)snprintf(names + size, capacity - size, "%s%s", i > 0 ? "|" : "", name);
+        size += (size_t)snprintf(names + size, capacity - size, "|%s", name);
 }
 
 static rapt_text next_block(struct job *job, rapt_document_format format)
@@ -110,7 +131,7 @@ int translate_documents(struct job *job)
 {
     struct phrases phrases = {0};
     rapt_document_options options = {.size = sizeof options,
-                                     .format = format_named(job->format),
+                                     .format = format_of(job),
                                      .unwrap = job->unwrap,
                                      .max_length = job->max_length,
                                      .language = job->language,

@@ -36,7 +36,7 @@ static const char purpose[] =
     "the translation come from), the faults of its first translation, the numbers of protected "
     "parts, of restored parts and of terms, and for each word of the translation its source word "
     "and log-probability.\n\n"
-    "With --format, the text is a document with markup. Tags within a sentence enclose the "
+    "In all formats but text, documents have markup. Tags within a sentence enclose the "
     "translations of the words that they enclosed; attributes, comments, scripts and code are "
     "kept. The whole document is read before the first sentence is translated.\n\n"
     "With --lines, each line is a sentence, and each line of output a translation. An empty line "
@@ -351,9 +351,10 @@ static int translate_input(struct job *job, const char *path)
     input = file_open(path);
     job->name = path;
     if (input < 0)
-        return failed("%s: %s; the argument is a text; without it, it is read from "
-                      "standard input",
-                      path, strerror(errno));
+        return failed(
+            "%s: %s; the argument is the name of a file; to translate a sentence, pass it "
+            "to standard input",
+            path, strerror(errno));
     code = is_output(path) ? usage_error("translate: %s: standard output is the same file", path)
                            : translate_to(job, input);
     close(input);
@@ -414,7 +415,7 @@ int command_translate(int argc, char **argv)
     struct job *job = xcalloc(1, sizeof *job);
     char formats[100];
     list_formats(formats, sizeof formats);
-    job->placeholder = "", job->format = "text", job->recase = "capitals";
+    job->placeholder = "", job->format = "auto", job->recase = "capitals";
     /* clang-format off */
     struct option_row rows[SEARCH_ROWS + 27] = {
         [SEARCH_ROWS] =
@@ -429,7 +430,7 @@ int command_translate(int argc, char **argv)
         {"Text", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"lines", OPTION_FLAG, &job->by_lines, "", "translate line by line; every line is a sentence", 0, 0, 0},
         {"prefix", OPTION_INPUT, &job->prefixes.name, "FILE", "begin each translation with a line of this file, which has one for each line of the text", 0, 0, 0},
-        {"format", OPTION_CHOICE, &job->format, formats, "format of the text", 0, 0, 0},
+        {"format", OPTION_CHOICE, &job->format, formats, "format of the text; auto: that of the file's name", 0, 0, 0},
         {"language", OPTION_TEXT, &job->language, "CODE", "language of the text, such as en, for its abbreviations [any]", 0, 0, 0},
         {"max-length-break", OPTION_INTEGER, &job->max_length, "N",
          "cut sentences of more than N tokens [128, or the model's maximum]", 1, 1 << 24, 0},
