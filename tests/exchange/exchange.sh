@@ -54,7 +54,8 @@ test_python() { # FOLDER FILE NAME LOGITS LIBRARY HEADERS
         listed student "the student"
         ;;
     esac
-    "$python" -B "$scripts/$file.py" "$program" "$engines" "$4" "$5" "$6" "$name" 2>err || { tail -20 err; exit 1; }
+    mkdir packages # PyTorch's compiler and others leave files in TMPDIR
+    TMPDIR=$PWD/packages "$python" -B "$scripts/$file.py" "$program" "$engines" "$4" "$5" "$6" "$name" 2>err || { tail -20 err; exit 1; }
 }
 
 # A model trained here in CTranslate2 itself: the same tokens, greedily and by beam search, of lines of the built-in grammar.
