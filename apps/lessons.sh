@@ -1,7 +1,8 @@
 #!/bin/sh
 # lessons.sh - installs missing packages, builds the lessons in build/ and runs all of them: text to the
 # terminal, pages to build/lessons/index.html. Takes the options of lessons, such as --quick. Exits with 1 if a
-# claim fails. With the packages for WebAssembly, the page of lesson 11 translates its readers' own sentences.
+# claim fails. build/bin/lessons N runs a single lesson. With the packages for WebAssembly, the page of lesson 11
+# translates its readers' own sentences.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/apps/packages.sh"

@@ -53,6 +53,8 @@ static int program_choose(const struct program *program, const struct command *c
         }
         if (!known)
             return usage_error("there is no lesson %s; lessons without arguments lists them", name);
+        if (strcmp(name, "all") == 0 && command->rest_count > 1)
+            return usage_error("name either all lessons or some: lessons all, or lessons N...");
     }
     return EXIT_OK;
 }

@@ -62,6 +62,8 @@ lesson-6.html" ] || fail "the folder holds: $(ls pages)"
     done
     code 2 "$program" 99 >out
     says "no lesson 99"
+    code 2 "$program" all 11
+    says "name either all lessons or some"
     code 2 "$program" 6 --pause </dev/null >out
     says "needs a terminal"
     code 1 "$program" 6 --quick --svg missing/page.svg >out
