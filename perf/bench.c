@@ -133,7 +133,10 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
         if (code == 'h') return help(b, purpose, names);
         if (code == 'v') return print_bench_version(b);
         if (code == 't' && !read_threads(b, optarg)) {
-            fprintf(stderr, "--threads: '%s' is not a list of numbers such as 1,2\n", optarg);
+            fprintf(
+                stderr,
+                "--threads: '%s' is not a list of at most %d numbers from 1 to 1024, such as 1,2\n",
+                optarg, BENCH_THREADS);
             return refuse(b);
         }
         if (code == 'o') b->only = optarg;

@@ -119,9 +119,9 @@ void bench_warn(void)
         if (distorts(*at)) fprintf(stderr, "warning: %s is set and may distort the results\n", *at);
     double average[1];
     if (getloadavg(average, 1) == 1 && average[0] > 0.5)
-        fprintf(
-            stderr,
-            "warning: other programs are running (load %.2f): all figures may be too low. So may "
-            "fractions of the peak, which is measured at the best moment\n",
-            average[0]);
+        fprintf(stderr,
+                "warning: the processors were busy in the last minute (load %.2f), so all figures "
+                "may be "
+                "too low; wait until the load is below 0.5\n",
+                average[0]);
 }

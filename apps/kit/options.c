@@ -175,10 +175,10 @@ char *option_text(const struct option_row *row)
     return text != NULL ? xasprintf("%s", text) : NULL;
 }
 
-/* Returns the list with --name appended if `typed` abbreviates it, otherwise the same list. */
-static char *add_name(char *list, const char *name, const char *typed, int *count)
+/* Returns the list with --name appended if `from` abbreviates `to`, otherwise the same list. */
+static char *add_name(char *list, const char *name, const char *from, const char *to, int *count)
 {
-    if (strncmp(name, typed, strlen(typed)) != 0) return list;
+    if (strncmp(from, to, strlen(from)) != 0) return list;
     char *more = xasprintf("%s%s--%s", list, (*count)++ > 0 ? ", " : "", name);
     free(list);
     return more;
@@ -192,9 +192,12 @@ static int unknown_option(const struct command *command, const char *typed)
     int count = 0;
     for (int i = 0; i < command->count; i++)
         if (command->rows[i].kind != OPTION_GROUP)
-            list = add_name(list, command->rows[i].name, name, &count);
-    list = add_name(list, "help", name, &count);
-    list = add_name(list, "version", name, &count);
+            list = add_name(list, command->rows[i].name, name, command->rows[i].name, &count);
+    list = add_name(list, "help", name, "help", &count);
+    list = add_name(list, "version", name, "version", &count);
+    for (int i = 0; i < command->count && count > 1; i++) /* --output may stand for --out */
+        if (command->rows[i].kind != OPTION_GROUP)
+            list = add_name(list, command->rows[i].name, command->rows[i].name, name, &count);
     const char *meant = suggest_option(command, name);
     int code = count > 1 ? wrong_option(command, "'--%s' is ambiguous: %s", name, list)
                : meant

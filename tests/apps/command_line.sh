@@ -189,6 +189,7 @@ test_usage() {
     expect 2 "unknown option '-o'" info -o x
     expect 2 "--model needs a value" translate -m
     expect 2 "'--he' is ambiguous: --heads, --head-width, --help" train --he
+    expect 2 "'--output' is ambiguous: --output-bias, --output-gate, --out" train --output model
     expect 2 "'--se' is ambiguous: --sentencepiece, --sentencepiece-target, --separate, --seed, --self-" train --se 1
     expect 2 "unexpected argument 'x'" help train x
     expect 2 "unknown command 'trian'; did you mean train?" help trian

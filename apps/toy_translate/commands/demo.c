@@ -108,8 +108,10 @@ static int write_corpus(const struct demo *demo)
                      : failed("%s: out of memory", demo->write_corpus);
     free(bytes);
     if (code != EXIT_OK) return code;
-    print_message("%s: %zu pairs, of which the last %zu are held out", demo->write_corpus,
-                  corpus->train_count + corpus->heldout_count, corpus->heldout_count);
+    print_message(
+        "%s: %zu pairs; the demo does not train on the last %zu, but train chooses its own "
+        "validation pairs",
+        demo->write_corpus, corpus->train_count + corpus->heldout_count, corpus->heldout_count);
     return EXIT_OK;
 }
 

@@ -314,8 +314,8 @@ static void announce(const struct learner *learner)
     const struct recipe *recipe = learner->recipe;
     const struct state *state = &learner->state;
     char text[NUMBER_TEXT];
-    print_report("%zu training pairs, %zu validation pairs", learner->train.count,
-                 learner->valid.count);
+    print_report("%zu training pairs, %zu validation %s", learner->train.count,
+                 learner->valid.count, learner->valid.count == 1 ? "pair" : "pairs");
     print_report("%zu parameters, vocabulary %d; %d %s", rapt_model_parameters(learner->model),
                  rapt_tokenizer_vocab(learner->vocabulary.target), recipe->threads,
                  recipe->threads == 1 ? "thread" : "threads");

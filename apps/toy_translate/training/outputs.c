@@ -96,7 +96,8 @@ int outputs_check(const struct recipe *recipe)
     char *checkpoint = xasprintf("%s.checkpoint", out);
     if (stat(out, &about) == 0 && S_ISREG(about.st_mode))
         code = failed("%s exists; --force replaces it%s", out,
-                      resumable ? ", --resume continues its training" : "");
+                      resumable && is_ours(checkpoint, false) ? ", --resume continues its training"
+                                                              : "");
     else if (is_ours(checkpoint, true))
         code = failed("%s belongs to an unfinished run; %s", checkpoint,
                       resumable ? "--resume continues it, --force starts again"
