@@ -30,6 +30,8 @@ write_corpus() {
 # holds rapt/.
 test_python() { # FOLDER FILE NAME LOGITS LIBRARY HEADERS
     file=$2 name=$3
+    mkdir packages # PyTorch and others leave files in TMPDIR
+    export TMPDIR="$PWD/packages"
     [ "$file" = newer ] || listed python "the programs to compare with"
     case $file in
     newer)
@@ -54,8 +56,7 @@ test_python() { # FOLDER FILE NAME LOGITS LIBRARY HEADERS
         listed student "the student"
         ;;
     esac
-    mkdir packages # PyTorch's compiler and others leave files in TMPDIR
-    TMPDIR=$PWD/packages "$python" -B "$scripts/$file.py" "$program" "$engines" "$4" "$5" "$6" "$name" 2>err || { tail -20 err; exit 1; }
+    "$python" -B "$scripts/$file.py" "$program" "$engines" "$4" "$5" "$6" "$name" 2>err || { tail -20 err; exit 1; }
 }
 
 # A model trained here in CTranslate2 itself: the same tokens, greedily and by beam search, of lines of the built-in grammar.
