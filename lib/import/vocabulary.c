@@ -170,6 +170,7 @@ enum { FILES_MAX = 3 };
 
 struct found_files { /* files that may be vocabularies */
     const struct import *i;
+    const char *part; /* text that their names must contain */
     int count;
     char names[FILES_MAX][IMPORT_FILE];
 };
@@ -200,15 +201,30 @@ static bool visit_vocabulary(void *user, const char *name)
     struct found_files *files = user;
     size_t size = strlen(name) + 1;
     if (rapt__import_is_vocabulary(name) && is_alone(name) && size <= IMPORT_FILE &&
-        !rapt__import_is_twin(files->i, name))
+        strstr(name, files->part) && !rapt__import_is_twin(files->i, name))
         memcpy(files->names[files->count++], name, size);
     return files->count < FILES_MAX;
 }
 
+/* Sets part to ".enpt." if the model file is called model.enpt.intgemm.alphas.bin, as Firefox names
+   it, and to "" if its name has fewer than two dots. */
+static void set_part(const char *model_name, char part[IMPORT_FILE])
+{
+    const char *begin = strchr(model_name, '.'), *end = begin ? strchr(begin + 1, '.') : NULL;
+    snprintf(part, IMPORT_FILE, "%.*s", end ? (int)(end + 1 - begin) : 0, begin ? begin : "");
+}
+
+/* Lists the vocabularies in the folder: those of the model file's language pair or, if there are
+   none, all. */
 static rapt_status find_files(struct import *i, struct found_files *files)
 {
-    files->count = 0;
+    char part[IMPORT_FILE];
+    set_part(i->model_name, part);
+    files->part = part, files->count = 0;
     rapt_status status = rapt__import_list(i, i->folder, visit_vocabulary, files);
+    files->part = "";
+    if (!status && files->count == 0)
+        status = rapt__import_list(i, i->folder, visit_vocabulary, files);
     if (status) return status;
     if (files->count == 0) return rapt__import_bad(i, "there is no vocabulary in its folder");
     if (files->count < FILES_MAX) return RAPT_OK;

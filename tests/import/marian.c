@@ -80,6 +80,12 @@ static void test_refusals(void **state)
     folder_refused(folder, "nor `vocabs:` in a decoder.yml shows which one is the target's");
     write_vocabulary(folder, "vocab.3.yml", 9);
     folder_refused(folder, "more than two vocabularies");
+    char own[300];
+    snprintf(path, sizeof path, "%s/vocab.yml", folder);
+    snprintf(own, sizeof own, "%s/vocab.intgemm.yml", folder); /* that of model.intgemm.bin */
+    assert_int_equal(rename(path, own), 0);
+    folder_is(folder, model);
+    assert_int_equal(rename(own, path), 0);
     const char *const more[] = {"vocab.2.yml", "vocab.3.yml", "vocab.yml"};
     for (int i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, more[i]);
