@@ -164,7 +164,9 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
         if (code == 'c') b->check = b->quick = true;
         if (code == '?') return refuse(b);
     }
-    return optind == argc ? BENCH_GO_ON : refuse(b);
+    if (optind == argc) return BENCH_GO_ON;
+    fprintf(stderr, "%s takes only options, not '%s'\n", b->program, argv[optind]);
+    return refuse(b);
 }
 
 int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, const char *names)

@@ -114,6 +114,8 @@ for reason in "self_score must be left at its default" "target_vocab must be a m
     "width must be a multiple of 16, such as 16 or 32, not 24" "activation must be relu" "decoder_recurrence must be ssru"; do
     says "$reason"
 done
+code 2 "$program" train --for firefox --data data.tsv --out nothing
+says "train: --for firefox needs --sentencepiece"
 for project in marian hf ct2; do
     code 0 "$program" train --for $project --data data.tsv --out for.$project --sentencepiece vocabulary.spm --layers 1 \
         --width 16 --heads 2 --ffn-width 16 --steps 2 --threads 1

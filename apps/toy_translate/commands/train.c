@@ -290,6 +290,9 @@ static int train_checked(struct training *t, const struct command *command)
     recipe->tuned = recipe->from != NULL;
     if (recipe->sentencepiece != NULL && (option_given(command, "vocab") || recipe->separate))
         return usage_error("train: --sentencepiece cannot be combined with --vocab or --separate");
+    if (recipe->project != NULL && recipe->from == NULL && !recipe->resume &&
+        recipe->sentencepiece == NULL)
+        return usage_error("train: --for %s needs --sentencepiece", recipe->project);
     if (recipe->sentencepiece_target != NULL && recipe->sentencepiece == NULL)
         return usage_error("train: --sentencepiece-target needs --sentencepiece");
     if (recipe->sentencepiece_target != NULL) recipe->separate = true;
