@@ -90,7 +90,7 @@ int rapt__causal_end(bool causal, int64_t position, int keys);
 void rapt__narrow(int *low, int *high, double center, double radius);
 /* Restricts keys low .. high - 1 of *row to those that the locality makes visible to at least one
    query at a position from first to last, and sets row->sparse. Ignores local-p. `blocks` is the
-   row of the block mask that these queries share, or NULL if there is none. */
+   row of the block mask that these queries share, or NULL without a block mask. */
 void rapt__apply_locality(const rapt_attention *a, int64_t first, int64_t last,
                           const uint8_t *blocks, struct attend_row *row);
 /* Sets low, high, sparse, allowed and bias in *row for query t of head h. */

@@ -192,7 +192,7 @@ void data_close(struct data *data)
     pair_inputs_close(&data->valid_inputs);
 }
 
-/* ---- the training pairs that are held out for validation, if there are no validation files. The
+/* ---- the training pairs that are held out for validation if no validation files are given. The
    marks of the training part are divided into stretches of equal length, one for each pair that is
    held out, and a pseudorandom mark is chosen in each: if the files are periodic, a regular choice
    could take pairs of only one kind ---- */

@@ -292,7 +292,7 @@ static void append_segment(struct job *job, const struct made *made, bool kept)
     skipped->count += made->skipped.count;
 }
 
-/* Takes the next segment. Returns false if there is none or if a segment has failed. */
+/* Takes the next segment. Returns false after the last one, or if a segment has failed. */
 static bool take_segment(struct job *job, size_t *segment, bool *keep)
 {
     pthread_mutex_lock(&job->lock);
@@ -304,7 +304,7 @@ static bool take_segment(struct job *job, size_t *segment, bool *keep)
 }
 
 /* Appends a segment when its turn has come. Segments are taken in order, so the thread that has the
-   next segment to append never waits, and there is no deadlock. */
+ * next segment to append never waits, and threads cannot deadlock. */
 static void give_segment(struct job *job, const struct worker *w, size_t segment, int code,
                          bool kept)
 {

@@ -181,8 +181,8 @@ static bool whole_groups(const struct flash_backward *f, const struct pair_group
 }
 
 /* Sets *rows to the rows that a pair reads or adds to, so that they can be prefetched. Leaves *rows
-   empty if the rows of all pairs fit into the near caches, if there is no pair with this number, or
-   if it has no keys. Outputs are among these rows only if there are several blocks of keys. */
+   empty if the rows of all pairs fit into the near caches, if `pair` exceeds the last pair, or if
+   the pair has no keys. Outputs are among these rows only if there are several blocks of keys. */
 static void backward_rows_ahead(const struct flash_backward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;

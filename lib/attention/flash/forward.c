@@ -98,7 +98,7 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
 }
 
 /* Sets *rows to the rows to prefetch for a pair. Leaves *rows empty if all rows of the call fit
-   into the near caches, if there is no pair with this number, or if it has no keys. */
+   into the near caches, if `pair` exceeds the last pair, or if the pair has no keys. */
 static void forward_rows_ahead(const struct flash_forward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
