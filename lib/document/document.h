@@ -55,8 +55,8 @@ rapt_status rapt__breaks_set(struct breaks *breaks, rapt_text block, rapt_messag
 /* Returns the first place after `from` where a sentence may begin, or the size of the block. */
 size_t rapt__breaks_next(struct breaks *breaks, size_t from);
 /* Returns the last place in `text`, at or before `limit`, where a line may be broken according to
-   ICU. Returns 0 if the line cannot be broken there or ICU is not used. Does not change the block.
- */
+   ICU. Returns 0 if the line cannot be broken there or ICU is not used. The block stays the
+   same. */
 size_t rapt__breaks_line(struct breaks *breaks, rapt_text text, size_t limit);
 
 /* ---- ends.c: whether a sentence ends ---- */

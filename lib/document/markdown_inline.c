@@ -101,7 +101,7 @@ static void read_emphasis(struct format_reader *r)
 /* ---- links ---- */
 
 /* Returns the offset of the bracket that closes the one at `at`, or `end` if it is not closed
- * within LONGEST bytes. */
+   within LONGEST bytes. */
 static size_t closing_bracket(rapt_text text, size_t at, size_t end)
 {
     enum { LONGEST = 2000 }; /* bytes; a bound that keeps the time linear */

@@ -62,7 +62,7 @@ static bool is_in(const int32_t *ids, int count, int32_t token)
 }
 
 /* Penalizes a token if it is in the section. `base` is the log-sum-exp of the row's logits if the
- * penalty applies to log-probabilities, otherwise 0. */
+   penalty applies to log-probabilities, otherwise 0. */
 static void penalize_token(const struct section *section, int32_t token, float base, float penalty)
 {
     float *logit = rapt__section_logit(section, token);

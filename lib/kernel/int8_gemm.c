@@ -38,7 +38,7 @@ static inline __attribute__((always_inline)) void int8_fetch(int rows, int panel
 }
 
 /* The memory that a tile prefetches, with one part per panel of the tile. Each step of k prefetches
- * one cache line of each part. */
+   one cache line of each part. */
 struct int8_ahead {
     const int8_t *at;     /* address in the first part */
     ptrdiff_t part, step; /* distances between parts and between steps, in bytes */

@@ -54,7 +54,7 @@ static struct linear query_up_of(const struct step *s, bool cross)
 }
 
 /* Normalizes the latent rows of the queries, which are in u->q, and computes u->queries, the
- * queries of all heads, from them. */
+   queries of all heads, from them. */
 static void expand_queries(const struct exec_context *c, const struct step *s, bool cross)
 {
     const struct sublayer *u = s->u;
@@ -68,7 +68,7 @@ static void expand_queries(const struct exec_context *c, const struct step *s, b
 }
 
 /* Backpropagates the stack's dqueries: computes dq, the gradients of the latent rows, and adds the
- * gradients of the parameters. */
+   gradients of the parameters. */
 static void expand_queries_backward(const struct exec_context *c, const struct step *s, bool cross,
                                     float *gradients)
 {

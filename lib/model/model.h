@@ -147,8 +147,8 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
    cross-attention. */
 bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by);
 /* The workspace functions of lib/attention return 0 if the size overflows. Converts this 0 to
- * SIZE_MAX, which no arena can satisfy. The functions below also return SIZE_MAX on overflow, so
- * that it survives when callers take the maximum of several sizes. */
+   SIZE_MAX, which no arena can satisfy. The functions below also return SIZE_MAX on overflow, so
+   that it survives when callers take the maximum of several sizes. */
 static inline size_t rapt__bytes_or_max(size_t bytes)
 {
     return bytes ? bytes : SIZE_MAX;

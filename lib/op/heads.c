@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* ---- maps: a linear map for each head, y_h = x_h W_h'. The matrices W_h are slices of one matrix,
- * which is stored in panels. ---- */
+   which is stored in panels. ---- */
 
 static struct linear map_of(const struct head_map *m, int h)
 {

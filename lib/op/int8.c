@@ -43,7 +43,7 @@ _Static_assert(PACK_FLOATS * sizeof(float) > TERMS * (2 * INT8_MAX_DEPTH + 4 * I
                "pack holds a row of any depth");
 
 /* Lays out `rows` quantized rows in the buffer. The rows of each term are aligned to a cache line
- * if `rows` is a multiple of 16. */
+   if `rows` is a multiple of 16. */
 static struct quantized lay_out(float *pack, int rows, int depth, int size, int terms)
 {
     struct quantized to = {.terms = terms, .size = size, .row = row_size(depth, size)};
@@ -91,8 +91,8 @@ static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_r
 enum { UNIT_PANELS = 64 }; /* maximum number of panels in a unit */
 
 /* Divides y into units. A unit has as many panels as fit in half of the L2 cache, where units of
- * other rows reuse them, but at least 8. Its number of rows is a multiple of the kernel's height.
- */
+   other rows reuse them, but at least 8. Its number of rows is a multiple of the kernel's
+   height. */
 static struct gemm_partition int8_partition(const struct exec_context *c, const struct linear *l,
                                             int rows)
 {
@@ -278,7 +278,7 @@ void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const
 }
 
 /* Returns true if the integers row[k] are sure to survive a round trip: divided by `factor`, then
- * quantized with it again. */
+   quantized with it again. */
 static bool restorable(const int8_t *row, int count, float factor)
 {
     unsigned char found = 0; /* 1 if an element is INT8_MIN */

@@ -198,7 +198,7 @@ static int widest_matrix(const struct layout *l)
 }
 
 /* Returns a model with its own layout and block that shares the other arrays of the trainer's
- * model, such as its sinusoids. */
+   model, such as its sinusoids. */
 static rapt_model twin_of(const rapt_model *m, const struct layout *layout, float *block)
 {
     return (rapt_model){.config = m->config,

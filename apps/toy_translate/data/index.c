@@ -304,7 +304,7 @@ static bool take_segment(struct job *job, size_t *segment, bool *keep)
 }
 
 /* Appends a segment when its turn has come. Segments are taken in order, so the thread that has the
- * next segment to append never waits, and threads cannot deadlock. */
+   next segment to append never waits, and threads cannot deadlock. */
 static void give_segment(struct job *job, const struct worker *w, size_t segment, int code,
                          bool kept)
 {

@@ -43,8 +43,8 @@ struct linear_problem { /* a checked problem, and numbers derived from it */
     bool far; /* true if rows are prefetched; set by the caller */
 };
 struct linear_problem rapt__linear(const rapt_linear_attention *a);
-/* Returns true if `times` times the total size of q, k, v and out does not fit in the near caches.
- */
+/* Returns true if `times` times the total size of q, k, v and out exceeds that of the near
+   caches. */
 bool rapt__linear_far(const struct linear_problem *l, int times);
 
 struct linear_item { /* a key head of a sequence, or a query head */

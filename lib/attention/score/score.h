@@ -131,8 +131,8 @@ void rapt__distance_add(const struct distance_product *p);
 void rapt__distance_products(const rapt_attention *a, const float *packed, const float *bias,
                              const float *x, ptrdiff_t x_row, int width, int rows, float *to);
 /* Folds a row of sums laid out like by_query. Such a row has copies of the first and the last
- * distance, whose sums are added to those of the two distances. If there are buckets, the sum of
- * each distance is then added to its bucket. */
+   distance, whose sums are added to those of the two distances. If there are buckets, the sum of
+   each distance is then added to its bucket. */
 void rapt__distance_fold(const rapt_attention *a, float *row);
 
 /* ---- distance_values.c: vectors that are added to values ---- */
