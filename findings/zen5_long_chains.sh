@@ -2,8 +2,8 @@
 # zen5_long_chains.sh - on Zen 5, a loop whose iterations are independent but long chains of dependent instructions runs at less
 # than half of the speed of the same operations in several loops, which store each intermediate result and load it again. The
 # results are equal. One link is a polynomial of degree 12 and a division, for 16 floats; six links take 32 ns in one loop and 14 ns
-# in six. The instructions that wait for their operands fill the schedulers, so that few iterations overlap, although the
-# reorder buffer has room for more.
+# in six. A likely reason, which this script does not show: the instructions that wait for their operands fill the schedulers, so
+# that few iterations overlap, although the reorder buffer has room for more.
 #
 # Guess before the run: iterations are independent, so the processor overlaps them, and one loop is as fast as its instructions
 # can be issued. Several loops store and load more, and are slower.

@@ -247,8 +247,7 @@ static void give_back(void *user, void *memory, size_t bytes)
 
 static const rapt_allocator little = {take_little, give_back, NULL};
 
-/* Checks that a session is refused, and that its size is at least `bytes` or, if it overflows, 0.
- */
+/* Checks that a session is refused, and that its size is 0 or at least `bytes`. */
 static void refuse_size(const rapt_config *config, const rapt_limits *limits, double bytes)
 {
     rapt_session *session = (rapt_session *)(uintptr_t)1;
